@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Invoke performs a unary RPC and returns when it is over: sends args, and decodes the
-// response into reply. Generated code calls it. All errors are of package status.
+// Invoke performs a unary RPC: it sends args, waits until the RPC is over, and decodes the
+// response into reply. Generated code calls it. Every error has a status of package status.
 func (cc *ClientConn) Invoke(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
 	if cc.opts.invoker != nil {
 		return cc.opts.invoker(ctx, method, args, reply, cc, cc.withDefaults(opts)...)
@@ -38,8 +38,8 @@ func Invoke(ctx context.Context, method string, args, reply any, cc *ClientConn,
 	return cc.Invoke(ctx, method, args, reply, opts...)
 }
 
-// chainUnary makes one function of the interceptors, nil if there are none. All that differs
-// between RPCs is in the arguments, so that this is done once for each channel.
+// chainUnary combines interceptors into one function, or returns nil if there are none. All that
+// differs between RPCs is in that function's arguments, so a channel builds it only once.
 func chainUnary(interceptors []UnaryClientInterceptor) UnaryInvoker {
 	if len(interceptors) == 0 {
 		return nil
@@ -54,24 +54,24 @@ func chainUnary(interceptors []UnaryClientInterceptor) UnaryInvoker {
 	return next
 }
 
-// unaryCall is a unary RPC. The application never sees it, so its memory is used again.
+// unaryCall is a unary RPC. The application never sees it, so a pool reuses its memory.
 type unaryCall struct {
 	clientCall
 	request transport.Call // clientCall.call points to it
 	attempt attempt
 	out     outMessage
-	all     []CallOption // room for the channel's options with those of the call
+	all     []CallOption // buffer for the channel's options followed by the call's
 }
 
 var unaryCalls = sync.Pool{New: func() any { return new(unaryCall) }}
 
-// invoke is the RPC behind the interceptors.
+// invoke performs the RPC. The last interceptor calls it.
 func invoke(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error {
 	return unaryCalls.Get().(*unaryCall).invoke(ctx, cc, method, req, reply, opts)
 }
 
-// withDefaults puts the channel's options in front, in memory of u where there are others: no
-// interceptor of the program's is to see them, which could keep them.
+// withDefaults puts the channel's options before opts. If there are both, the result is in memory
+// that u uses again: no interceptor of the program may see it, as the interceptor could keep it.
 func (u *unaryCall) withDefaults(cc *ClientConn, opts []CallOption) []CallOption {
 	defaults := cc.opts.callOptions
 	if len(defaults) == 0 || len(opts) == 0 {
@@ -81,7 +81,7 @@ func (u *unaryCall) withDefaults(cc *ClientConn, opts []CallOption) []CallOption
 	return u.all
 }
 
-// invoke is the RPC, and the last use of u.
+// invoke performs the RPC. The caller must not use u afterwards.
 func (u *unaryCall) invoke(ctx context.Context, cc *ClientConn, method string, req, reply any, opts []CallOption) error {
 	u.call = &u.request
 	choice, err := u.enter(ctx, cc, method, opts)
@@ -106,10 +106,10 @@ func (u *unaryCall) invoke(ctx context.Context, cc *ClientConn, method string, r
 	return err
 }
 
-// run makes attempts until one of them counts. It returns the last, or the one that counts.
+// run makes attempts until one of them decides the RPC. It returns that attempt, or the last one.
 func (u *unaryCall) run(req, reply any) (*attempt, error) {
 	var err error
-	if u.hedging == nil && !u.tellsMessages() { // else a stats handler may use the message again
+	if u.hedging == nil && !u.tellsMessages() { // other hedges and stats handlers may use the message later
 		u.writer.lend = lendAwhile
 	}
 	if u.out, err = u.writer.write(req); err != nil {
@@ -117,15 +117,15 @@ func (u *unaryCall) run(req, reply any) (*attempt, error) {
 	}
 	// The message may have to be sent again: it is freed after the last attempt.
 	defer u.out.payload.Data.Free()
-	defer u.reclaim(false) // where a stats handler or a codec of the program's panics
+	defer u.reclaim(false) // in case a stats handler or a codec of the program panics
 	if u.hedged() {
 		return runHedged(&u.clientCall, u.out, req, reply)
 	}
 	return &u.attempt, u.runInTurn(req, reply)
 }
 
-// hedged reports whether the RPC may have several attempts at a time. One whose message
-// doesn't fit into the buffer for retries has not.
+// hedged reports whether the RPC may have several attempts at a time. It may not if its message
+// does not fit into the buffer for retries.
 func (u *unaryCall) hedged() bool {
 	return u.hedging != nil && keptSize(&u.out) <= u.info.retryBuffer
 }
@@ -153,8 +153,8 @@ func (u *unaryCall) runInTurn(req, reply any) error {
 	}
 }
 
-// reclaim gives back what the program has lent, after an attempt. If the message has to be sent again a
-// copy is.
+// reclaim takes back, after an attempt, the memory that the program lent for the message. If the
+// message has to be sent again, reclaim replaces it by a copy.
 func (u *unaryCall) reclaim(again bool) {
 	lent := u.out.payload.Lent
 	if lent == nil {
@@ -174,8 +174,8 @@ func (u *unaryCall) reclaim(again bool) {
 }
 
 // giveUp begins an RPC whose request can't be encoded, and cancels it. So balancers and stats
-// handlers see it as they see a stream whose message can't be encoded, and an error that all
-// RPCs to the server would have comes before that of this one.
+// handlers see the same as for a stream whose message can't be encoded, and an error that every RPC
+// to the server would get takes precedence over err.
 func (u *unaryCall) giveUp(err error) error {
 	a := &u.attempt
 	if startErr := u.start(a, nil, false); startErr != nil && !a.Unsent() {
@@ -186,7 +186,7 @@ func (u *unaryCall) giveUp(err error) error {
 	return err
 }
 
-// try is one attempt.
+// try makes one attempt.
 func (u *unaryCall) try(req, reply any) error {
 	a := &u.attempt
 	size := u.out.sizes()
@@ -203,40 +203,40 @@ func (u *unaryCall) try(req, reply any) error {
 	return u.receive(a, reply)
 }
 
-// attempt is one try of an RPC: the channel's part of it, and what those who watch the RPC
-// have been told. There is no messageReader in it: one is made for each message, as a stream
-// may wait for a long time without one.
+// attempt is one try of an RPC: the channel's part of it, and what stats handlers, plugins and
+// the log have been told. It has no messageReader, which is made for each message: a stream may
+// wait for a long time without a message.
 type attempt struct {
 	channel.Attempt
 	ctx          context.Context     // with the values that stats handlers and plugins added
 	decompressor encoding.Compressor // of the last message; nil: none yet
 	seen         telemetry.Attempt   // nil: no plugin looks at it
-	begun        time.Time           // when stats handlers were told
+	begun        time.Time           // the BeginTime that stats handlers were told
 	headerTold   atomic.Bool
 	gotMessage   bool
-	replySound   bool // the one reply was looked at before its end had come
+	replySound   bool // the only reply can be decoded, or the end has come: see clientStream.arm
 }
 
-// result is how the attempt's stream ended; nil stands for OK.
+// result returns how the attempt's stream ended. nil stands for OK.
 func (a *attempt) result() *status.Status { return a.Result(a.ctx) }
 
-// intercepted is an RPC with an interceptor of its own.
+// intercepted is an RPC for which the Selector chose an interceptor.
 type intercepted struct {
 	cs     *clientStream
 	choice rpcconfig.Choice
-	later  bool // next is called after Begin
+	later  bool // the interceptor calls next after Begin has returned
 	begun  bool // next was called
-	open   bool // it succeeded
+	open   bool // next succeeded
 }
 
-// intercept begins an RPC through the interceptor that it was given.
+// intercept begins an RPC through the interceptor that the Selector chose for it.
 func intercept(cs *clientStream, choice rpcconfig.Choice) (ClientStream, error) {
 	in := &intercepted{cs: cs, choice: choice}
 	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams, Later: in.willBegin}
 	st, err := choice.Interceptor.Begin(cs.ctx, rpc, in.next)
 	switch {
 	case err == nil && in.later:
-	case !in.begun: // it answers by itself
+	case !in.begun: // the interceptor answers the RPC itself
 		in.begun = true
 		cs.clientCall.finish(nil, err)
 	case in.open && err != nil:
@@ -265,8 +265,8 @@ func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
 	return st, err
 }
 
-// interceptUnary is the rest of invoke for an RPC, r, with an interceptor of its own, for which
-// it is a stream.
+// interceptUnary is the rest of invoke for an RPC, r, with an interceptor that the Selector chose.
+// The interceptor sees the RPC as a stream.
 func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error {
 	cs := &clientStream{clientCall: r}
 	cs.desc = &StreamDesc{}
@@ -282,8 +282,8 @@ func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error
 	return err
 }
 
-// metadataOf has options store what the interceptor makes of the server's metadata, when the RPC
-// is over.
+// metadataOf stores the metadata of st, which the interceptor may have changed, where the options
+// Header and Trailer point. The RPC must be over.
 func (cs *clientStream) metadataOf(st ClientStream) {
 	for _, o := range cs.opts {
 		switch o := o.(type) {
@@ -307,12 +307,12 @@ func Code(err error) codes.Code { return status.Code(err) }
 // Deprecated: use status.Convert and its Message.
 func ErrorDesc(err error) string { return status.Convert(err).Message() }
 
-// Errorf returns an error with a code and a message; nil for codes.OK.
+// Errorf returns an error with a code and a message, or nil if the code is codes.OK.
 //
 // Deprecated: use status.Errorf.
 func Errorf(c codes.Code, format string, a ...any) error { return status.Errorf(c, format, a...) }
 
-// statusOf is the status that is sent for an error of the application.
+// statusOf returns the status that a server sends when the application returns err.
 func statusOf(err error) *status.Status {
 	if st, ok := status.FromError(err); ok {
 		return st
@@ -320,7 +320,7 @@ func statusOf(err error) *status.Status {
 	return status.FromContextError(err)
 }
 
-// statusError is err, which is not nil, as an error that has a status.
+// statusError returns err, which is not nil, as an error that has a status.
 func statusError(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err

@@ -19,15 +19,15 @@ import (
 
 const defaultMaxRetryBuffer = 256 << 10 // bytes
 
-// callInfo is what the options of one RPC ask for.
+// callInfo is what the options of one RPC have set.
 type callInfo struct {
-	codec        encoding.CodecV2 // nil: by subtype
+	codec        encoding.CodecV2 // nil: the one that is registered for subtype
 	subtype      string
 	compressor   string // the name given to UseCompressor
 	accept       *string
 	waitForReady bool
-	maxRecv      int // -1: not said
-	maxSend      int // -1: not said
+	maxRecv      int // -1: no option set it
+	maxSend      int // -1: no option set it
 	retryBuffer  int
 	identity     channel.Identity
 	onFinish     []func(error) // filled in when the RPC is over
@@ -37,7 +37,7 @@ func (c *callInfo) reset() {
 	*c = callInfo{maxRecv: -1, maxSend: -1, retryBuffer: defaultMaxRetryBuffer}
 }
 
-// settle finds the codec, and checks what the options asked for together.
+// settle completes codec and subtype from each other. It fails if no codec is registered for subtype.
 func (c *callInfo) settle() error {
 	if c.codec != nil {
 		if c.subtype == "" {
@@ -51,32 +51,32 @@ func (c *callInfo) settle() error {
 	return nil
 }
 
-// CallOption says something about one RPC. Options are applied in the order they are
-// given, after those of WithDefaultCallOptions.
+// CallOption configures one RPC. Options are applied in the order in which they are given, after
+// those of WithDefaultCallOptions.
 type CallOption interface {
 	// before is called when the RPC begins. An error fails it.
 	before(*callInfo) error
-	// after is called once when the RPC is over. The attempt is the last one: nil if there
-	// was none, without a stream if none was opened.
+	// after is called once, when the RPC is over, with its last attempt. The attempt is nil if
+	// none was made, and has no stream if none was opened.
 	after(*callInfo, *channel.Attempt)
 }
 
-// EmptyCallOption changes nothing. It is meant to be embedded in the options that
-// other packages define for interceptors of theirs.
+// EmptyCallOption changes nothing. Packages can embed it in options that they define for their
+// own interceptors.
 type EmptyCallOption struct{}
 
 func (EmptyCallOption) before(*callInfo) error            { return nil }
 func (EmptyCallOption) after(*callInfo, *channel.Attempt) {}
 
-// StaticMethod says that the name of the method comes from the source of the program,
-// not from input, so that telemetry may keep it. Generated code gives it.
+// StaticMethod returns a CallOption that says that the method's name comes from the source of the
+// program, not from input, so that telemetry may record it. Generated code passes it.
 func StaticMethod() CallOption { return StaticMethodCallOption{} }
 
 // StaticMethodCallOption is the option that StaticMethod returns.
 type StaticMethodCallOption struct{ EmptyCallOption }
 
-// Header has the metadata that the server sent first stored in md, when a unary RPC
-// is over. It may be empty.
+// Header returns a CallOption that stores in md the metadata that the server sent first, when a
+// unary RPC is over. The metadata may be empty.
 func Header(md *metadata.MD) CallOption { return HeaderCallOption{HeaderAddr: md} }
 
 // HeaderCallOption is the option that Header returns.
@@ -91,8 +91,8 @@ func (o HeaderCallOption) after(_ *callInfo, a *channel.Attempt) {
 	}
 }
 
-// Trailer has the metadata that the server sent last stored in md, when a unary RPC
-// is over. It may be empty.
+// Trailer returns a CallOption that stores in md the metadata that the server sent last, when a
+// unary RPC is over. The metadata may be empty.
 func Trailer(md *metadata.MD) CallOption { return TrailerCallOption{TrailerAddr: md} }
 
 // TrailerCallOption is the option that Trailer returns.
@@ -107,7 +107,7 @@ func (o TrailerCallOption) after(_ *callInfo, a *channel.Attempt) {
 	}
 }
 
-// Peer has the server that an RPC went to stored in p, when the RPC is over.
+// Peer returns a CallOption that stores in p the server that an RPC went to, when the RPC is over.
 func Peer(p *peer.Peer) CallOption { return PeerCallOption{PeerAddr: p} }
 
 // PeerCallOption is the option that Peer returns.
@@ -122,9 +122,9 @@ func (o PeerCallOption) after(_ *callInfo, a *channel.Attempt) {
 	}
 }
 
-// WaitForReady says what is to become of an RPC while there is no connection. If not
-// set, it fails as soon as connecting has failed; if set, it waits until its context
-// ends (wait-for-ready.md). Not set is the default.
+// WaitForReady returns a CallOption that says what happens to an RPC while there is no connection.
+// With true, the RPC waits for one until its context ends (wait-for-ready.md). With false, which
+// is the default, the RPC fails as soon as connecting has failed.
 func WaitForReady(waitForReady bool) CallOption {
 	return FailFastCallOption{FailFast: !waitForReady}
 }
@@ -145,9 +145,9 @@ func (o FailFastCallOption) before(c *callInfo) error {
 }
 func (o FailFastCallOption) after(*callInfo, *channel.Attempt) {}
 
-// OnFinish has f called when the RPC is over, with nil or its status. It is called
-// once, whether or not the RPC got as far as a server, but not if an interceptor
-// never began it.
+// OnFinish returns a CallOption that calls onFinish once when the RPC is over, with the RPC's
+// status, or nil for success. The call comes whether or not the RPC got as far as a server, but
+// not if an interceptor never began the RPC.
 //
 // Experimental: this API may change in a later release.
 func OnFinish(onFinish func(err error)) CallOption { return OnFinishCallOption{OnFinish: onFinish} }
@@ -159,14 +159,14 @@ type OnFinishCallOption struct{ OnFinish func(error) }
 
 func (o OnFinishCallOption) before(*callInfo) error { return nil }
 
-// after is also called for RPCs that ended before the options were applied. It only notes the
-// function, which is called after the other options.
+// after is also called for RPCs that ended before the options were applied. It only records the
+// function: clientCall.leave calls it after all other options.
 func (o OnFinishCallOption) after(c *callInfo, _ *channel.Attempt) {
 	c.onFinish = append(c.onFinish, o.OnFinish)
 }
 
-// MaxCallRecvMsgSize bounds the messages that are received, in bytes, before and after
-// decompression. The default is 4 MiB. A larger message fails the RPC with
+// MaxCallRecvMsgSize returns a CallOption that limits the size of received messages, in bytes,
+// both before and after decompression. The default is 4 MiB. A larger message fails the RPC with
 // codes.ResourceExhausted.
 func MaxCallRecvMsgSize(bytes int) CallOption {
 	return MaxRecvMsgSizeCallOption{MaxRecvMsgSize: bytes}
@@ -183,8 +183,8 @@ func (o MaxRecvMsgSizeCallOption) before(c *callInfo) error {
 }
 func (o MaxRecvMsgSizeCallOption) after(*callInfo, *channel.Attempt) {}
 
-// MaxCallSendMsgSize bounds the messages that are sent, in bytes as they go out. The
-// default is 2 GiB. A larger message fails the RPC with codes.ResourceExhausted.
+// MaxCallSendMsgSize returns a CallOption that limits the size of sent messages, in bytes after
+// compression. The default is 2 GiB. A larger message fails the RPC with codes.ResourceExhausted.
 func MaxCallSendMsgSize(bytes int) CallOption {
 	return MaxSendMsgSizeCallOption{MaxSendMsgSize: bytes}
 }
@@ -200,7 +200,8 @@ func (o MaxSendMsgSizeCallOption) before(c *callInfo) error {
 }
 func (o MaxSendMsgSizeCallOption) after(*callInfo, *channel.Attempt) {}
 
-// PerRPCCredentials sets credentials that the RPC carries beside those of the channel.
+// PerRPCCredentials returns a CallOption that sets credentials for the RPC to carry in addition
+// to those of the channel.
 func PerRPCCredentials(creds credentials.PerRPCCredentials) CallOption {
 	return PerRPCCredsCallOption{Creds: creds}
 }
@@ -216,9 +217,9 @@ func (o PerRPCCredsCallOption) before(c *callInfo) error {
 }
 func (o PerRPCCredsCallOption) after(*callInfo, *channel.Attempt) {}
 
-// UseCompressor sets the registered compressor (package encoding) for what the RPC
-// sends, in place of the channel's; "identity" sends messages as they are. A name
-// that is not registered fails the RPC with codes.Internal.
+// UseCompressor returns a CallOption that compresses what the RPC sends with the compressor that
+// is registered under name (package encoding), in place of the channel's compressor; "identity"
+// sends messages uncompressed. A name that is not registered fails the RPC with codes.Internal.
 func UseCompressor(name string) CallOption { return CompressorCallOption{CompressorType: name} }
 
 // CompressorCallOption is the option that UseCompressor returns.
@@ -232,9 +233,9 @@ func (o CompressorCallOption) before(c *callInfo) error {
 }
 func (o CompressorCallOption) after(*callInfo, *channel.Attempt) {}
 
-// CallContentSubtype sets the content-subtype, in any letter case: "json" makes the
-// content-type "application/grpc+json". The codec that is registered for it is used,
-// unless ForceCodec or ForceCodecV2 names another.
+// CallContentSubtype returns a CallOption that sets the content-subtype, in any letter case:
+// "json" makes the content-type "application/grpc+json". The RPC uses the codec that is
+// registered for the content-subtype, unless ForceCodec or ForceCodecV2 names another.
 func CallContentSubtype(contentSubtype string) CallOption {
 	return ContentSubtypeCallOption{ContentSubtype: strings.ToLower(contentSubtype)}
 }
@@ -250,8 +251,8 @@ func (o ContentSubtypeCallOption) before(c *callInfo) error {
 }
 func (o ContentSubtypeCallOption) after(*callInfo, *channel.Attempt) {}
 
-// ForceCodec sets the codec, whatever is registered. Its name in lower case becomes
-// the content-subtype, unless CallContentSubtype sets one.
+// ForceCodec returns a CallOption that sets the codec, whether or not it is registered. The codec's
+// name in lower case becomes the content-subtype, unless CallContentSubtype sets one.
 //
 // Experimental: this API may change in a later release.
 func ForceCodec(codec encoding.Codec) CallOption { return ForceCodecCallOption{Codec: codec} }
@@ -267,8 +268,8 @@ func (o ForceCodecCallOption) before(c *callInfo) error {
 }
 func (o ForceCodecCallOption) after(*callInfo, *channel.Attempt) {}
 
-// ForceCodecV2 sets the codec, whatever is registered. Its name in lower case becomes
-// the content-subtype, unless CallContentSubtype sets one.
+// ForceCodecV2 returns a CallOption that sets the codec, whether or not it is registered. The
+// codec's name in lower case becomes the content-subtype, unless CallContentSubtype sets one.
 //
 // Experimental: this API may change in a later release.
 func ForceCodecV2(codec encoding.CodecV2) CallOption { return ForceCodecV2CallOption{CodecV2: codec} }
@@ -284,7 +285,7 @@ func (o ForceCodecV2CallOption) before(c *callInfo) error {
 }
 func (o ForceCodecV2CallOption) after(*callInfo, *channel.Attempt) {}
 
-// CallCustomCodec is ForceCodec for the oldest form of a codec, whose name does not
+// CallCustomCodec is like ForceCodec, but takes the oldest form of a codec, whose name does not
 // become the content-subtype.
 //
 // Deprecated: use ForceCodecV2.
@@ -301,8 +302,8 @@ func (o CustomCodecCallOption) before(c *callInfo) error {
 }
 func (o CustomCodecCallOption) after(*callInfo, *channel.Attempt) {}
 
-// MaxRetryRPCBufferSize bounds how many bytes of an RPC's messages are kept for
-// retries; an RPC that sent more is not retried. The default is 256 KiB.
+// MaxRetryRPCBufferSize returns a CallOption that limits how many bytes of an RPC's messages are
+// kept for retries. An RPC that has sent more is not retried. The default is 256 KiB.
 //
 // Experimental: this API may change in a later release.
 func MaxRetryRPCBufferSize(bytes int) CallOption {
@@ -320,9 +321,9 @@ func (o MaxRetryRPCBufferSizeCallOption) before(c *callInfo) error {
 }
 func (o MaxRetryRPCBufferSizeCallOption) after(*callInfo, *channel.Attempt) {}
 
-// CallAuthority sets the :authority of one RPC. The server has to prove that it may
-// act for it: what the handshake learned (credentials.AuthInfo) must be a
-// credentials.AuthorityValidator, and agree; else the RPC fails with
+// CallAuthority returns a CallOption that sets the :authority of one RPC. The server has to prove
+// that it may act for that authority: the credentials.AuthInfo of the handshake must implement
+// credentials.AuthorityValidator, and accept the authority. Otherwise the RPC fails with
 // codes.Unavailable.
 //
 // Experimental: this API may change in a later release.
@@ -344,7 +345,7 @@ func (o AuthorityOverrideCallOption) after(*callInfo, *channel.Attempt) {}
 // acceptOption is an option of another package that sets grpc-accept-encoding.
 type acceptOption interface{ AcceptCompressors() []string }
 
-// applyAccept is before for an acceptOption.
+// applyAccept applies an acceptOption. It fails if a compressor is not registered.
 func (c *callInfo) applyAccept(o acceptOption) error {
 	names := o.AcceptCompressors()
 	for _, name := range names {
@@ -359,7 +360,7 @@ func (c *callInfo) applyAccept(o acceptOption) error {
 	return nil
 }
 
-// acceptEncoding is the value of grpc-accept-encoding.
+// acceptEncoding returns the value of grpc-accept-encoding.
 func (c *callInfo) acceptEncoding() string {
 	if c.accept != nil {
 		return *c.accept
@@ -367,8 +368,8 @@ func (c *callInfo) acceptEncoding() string {
 	return compressornames.AcceptEncoding()
 }
 
-// acceptToo is acceptEncoding for a channel that reads what its own compressor makes,
-// registered or not.
+// acceptToo returns acceptEncoding with name added, unless the list has name or an option set the
+// list. The channel can read what its own compressor makes, even if that is not registered.
 func (c *callInfo) acceptToo(name string) string {
 	switch list := c.acceptEncoding(); {
 	case c.accept != nil || slices.Contains(strings.Split(list, ","), name):

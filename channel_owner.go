@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// channelOwner is the ClientConn as its channel sees it.
+// channelOwner implements channel.Owner for a ClientConn.
 type channelOwner ClientConn
 
 // HealthStream implements channel.Owner.
@@ -36,13 +36,13 @@ func (*channelOwner) ServiceConfigOf(c serviceconfig.Config) *channel.ServiceCon
 	switch {
 	case !ok:
 		return nil
-	case sc.parsed == nil: // a program has made it, not parseServiceConfig
+	case sc.parsed == nil: // the program made it, not parseServiceConfig
 		return &channel.ServiceConfig{Methods: sc.Methods}
 	}
 	return sc.parsed
 }
 
-// subConnCalls is a subchannel as a ClientConnInterface. Its RPCs fail if there is no
+// subConnCalls makes RPCs on a subchannel, as a ClientConnInterface. The RPCs fail if there is no
 // connection, and are not retried.
 type subConnCalls struct {
 	cc  *ClientConn

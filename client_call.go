@@ -27,25 +27,25 @@ type clientCall struct {
 	cancel context.CancelFunc
 	desc   *StreamDesc
 	opts   []CallOption
-	fixed  *channel.Link // the connection of an RPC that must use this one; not retried
+	fixed  *channel.Link // if not nil, the connection that the RPC must use; it is not retried
 
 	info   callInfo
 	writer messageWriter
 	retry  retry.State
-	// hedging is how the RPC may be sent several times at once; nil: not at all.
+	// hedging says how several attempts may be made at once; nil means that they may not.
 	hedging *serviceconfig.HedgingPolicy
 	clientWatch
 
 	call     *transport.Call // of the present attempt; nil once there will be no other
-	onCommit func()          // the Selector's callback, until it was called; nil for none
-	waited   bool            // for the resolver's first answer
-	began    bool            // it is counted, and keeps the channel from going idle
-	beside   bool            // it is a hedge: other attempts of the RPC began before it (gRFC A6)
+	onCommit func()          // the Selector's callback, until it has been called; may be nil
+	waited   bool            // the RPC waited for the resolver's first answer
+	began    bool            // the RPC is counted, and keeps the channel from going idle
+	beside   bool            // this is a hedge that began after other attempts of the RPC (gRFC A6)
 	again    retry.Verdict   // why there is another attempt; zero in the first
 }
 
-// enter counts the RPC, and gets its configuration from the channel. The error is a status. In
-// any case finish must follow.
+// enter counts the RPC, and gets its configuration from the channel. The error is a status. The
+// caller must call finish afterwards, also after an error.
 func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {
 	r.cc, r.ctx, r.opts = cc, ctx, opts
 	r.stats = cc.opts.Transport.StatsHandlers
@@ -71,7 +71,7 @@ func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, o
 	return c.Choice, err
 }
 
-// waits reports whether the RPC waits for ready, as its options have it.
+// waits reports whether the options say that the RPC waits for ready.
 func (r *clientCall) waits() bool {
 	wait := false
 	for _, o := range r.opts {
@@ -82,13 +82,14 @@ func (r *clientCall) waits() bool {
 	return wait
 }
 
-// goOn gives the RPC a context that may have other metadata.
+// goOn replaces the RPC's context. The new one may have other metadata.
 func (r *clientCall) goOn(ctx context.Context) {
 	r.ctx = ctx
 	r.call.Recheck()
 }
 
-// begin applies the configuration and the options. The error is a status.
+// begin applies config, the service config's settings for the method, and the options. The error
+// is a status.
 func (r *clientCall) begin(config *serviceconfig.MethodConfig) error {
 	if config.WaitForReady != nil {
 		r.info.waitForReady = *config.WaitForReady
@@ -140,7 +141,7 @@ func (r *clientCall) beginLog() {
 	r.logBegin(r.ctx, h)
 }
 
-// settle fills in the writer and what is the same for all attempts.
+// settle fills in the writer, and the parts of the call that are the same for all attempts.
 func (r *clientCall) settle(config *MethodConfig) error {
 	if err := r.info.settle(); err != nil {
 		return err
@@ -173,7 +174,8 @@ func (r *clientCall) settle(config *MethodConfig) error {
 	return nil
 }
 
-// sizeLimit is the smaller of what the service config and the program say.
+// sizeLimit returns the smaller of the limits that the service config and the program set, or def
+// if neither sets one. A negative option means that the program sets none.
 func sizeLimit(config *int, option, def int) int {
 	switch {
 	case config == nil && option < 0:
@@ -186,13 +188,13 @@ func sizeLimit(config *int, option, def int) int {
 	return min(*config, option)
 }
 
-// finish ends the RPC, whose result err is; a is its last attempt, or nil.
+// finish ends the RPC. err is its result, and a its last attempt, or nil if there was none.
 func (r *clientCall) finish(a *attempt, err error) {
 	r.conclude(a, err)
 	r.leave(err)
 }
 
-// conclude fills what the options point to, and tells the logs.
+// conclude stores what the options ask for where they point, and tells the binary log of the end.
 func (r *clientCall) conclude(a *attempt, err error) {
 	if err == nil {
 		r.retry.Throttle.Succeeded()
@@ -233,7 +235,7 @@ func (r *clientCall) tellCommit() {
 }
 
 // start picks a connection for a, which is new, and opens its stream, with the first message if
-// there is one. The payload is the transport's from the call on, in any case. The error is a
+// there is one. The transport owns the payload from this call on, also if start fails. The error is a
 // status.
 func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) error {
 	a.ctx = r.ctx
@@ -277,7 +279,7 @@ func (r *clientCall) attemptInfo() attemptInfo {
 	}
 }
 
-// pick picks the connection, unless the RPC has to use a certain one.
+// pick picks the connection, unless the RPC has to use a fixed one.
 func (r *clientCall) pick(a *attempt) error {
 	if r.fixed != nil {
 		return a.Use(a.ctx, r.fixed)
@@ -298,7 +300,7 @@ func (r *clientCall) judge(a *attempt, err error) retry.Verdict {
 	return r.again
 }
 
-// end is called once or more often for each attempt that was begun.
+// end may be called several times for an attempt that was begun. Only the first call has an effect.
 func (r *clientCall) end(a *attempt, err error) {
 	if a.Ended() {
 		return
@@ -308,7 +310,7 @@ func (r *clientCall) end(a *attempt, err error) {
 	r.tellEnd(a, err)
 }
 
-// receive takes the one response of an attempt, and its status.
+// receive takes the only response of an attempt, and then its status.
 func (r *clientCall) receive(a *attempt, reply any) error {
 	m, err := a.Stream.Recv()
 	if errors.Is(err, io.EOF) {
@@ -324,7 +326,7 @@ func (r *clientCall) receive(a *attempt, reply any) error {
 	return expectEnd(a)
 }
 
-// reader is what decodes m.
+// reader returns a messageReader that decodes m.
 func (r *clientCall) reader(a *attempt, m transport.Message) messageReader {
 	reader := messageReader{
 		codec:        r.info.codec,
@@ -342,7 +344,7 @@ func (r *clientCall) reader(a *attempt, m transport.Message) messageReader {
 	return reader
 }
 
-// decode takes over a message and decodes it.
+// decode decodes m into msg. It takes over m.
 func (r *clientCall) decode(a *attempt, m transport.Message, msg any) error {
 	reader := r.reader(a, m)
 	wire := m.Len
@@ -372,8 +374,8 @@ func expectEnd(a *attempt) error {
 	return a.result().Err()
 }
 
-// telemetryPlugin is a plugin of a channel. It stands among the interceptors, at the place of
-// the option that added it.
+// telemetryPlugin is a telemetry plugin of a channel. It also is an interceptor of that channel,
+// and runs at the place of the option that added it.
 type telemetryPlugin struct {
 	client  telemetry.Client
 	channel telemetry.Channel // set once the target is known
@@ -390,7 +392,7 @@ func (p *telemetryPlugin) stream(ctx context.Context, desc *StreamDesc, cc *Clie
 	ctx, call := p.channel.BeginCall(ctx, telemetry.CallInfo{Method: method, Static: isStatic(opts)})
 	s, err := next(ctx, desc, cc, method, append(opts[:len(opts):len(opts)], OnFinish(call.End))...)
 	if err != nil {
-		call.End(err) // perhaps no RPC was begun, which would have called OnFinish
+		call.End(err) // if no RPC was begun, nothing has called OnFinish
 	}
 	return s, err
 }

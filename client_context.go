@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// clientContext is the context of a stream that is committed, or hedged. In it PreparedMsg
-// finds how the stream's messages are written, and package peer the server.
+// clientContext is the context of a stream that is committed, or hedged. PreparedMsg finds in it
+// how the stream's messages are written, and package peer finds the server.
 type clientContext struct {
 	context.Context
 	stream *clientStream
@@ -38,34 +38,34 @@ func (c *clientContext) Value(key any) any {
 		if c.conn != nil {
 			return c.conn
 		}
-		return nil // and not that of a handler's stream, whose context the RPC may have
+		return nil // not the connection of a handler whose context the RPC may have
 	}
 	return c.Context.Value(key)
 }
 
-// streamContext is the context of a streaming RPC, which ends with its parent or with the
-// RPC. Where somebody waits for that, or derives a context from it, a context of the standard
-// library's is made, the tree; for most streams nobody does.
+// streamContext is the context of a streaming RPC. It ends with its parent or with the RPC. When
+// somebody waits for that end, or derives a context, streamContext makes a context of the standard
+// library, the tree. Most streams need none.
 type streamContext struct {
 	parent context.Context
 
-	cancelled atomic.Bool // before its parent ended
+	cancelled atomic.Bool // cancel was called before parent ended
 
 	mu      sync.Mutex
-	begun   bool            // the program has the stream: it can end before its parent
+	begun   bool            // the program has the stream, which can now end before parent
 	tree    context.Context // nil: nobody waits
 	endTree context.CancelFunc
 }
 
-// begin says that the program is about to get the stream.
+// begin records that the program is about to get the stream.
 func (c *streamContext) begin() {
 	c.mu.Lock()
 	c.begun = true
 	c.mu.Unlock()
 }
 
-// EarlyDone is Done for the wait for a connection. Until the stream has begun only the parent
-// can end it, so that no tree is needed for that.
+// EarlyDone is what the wait for a connection uses in place of Done. Until the stream has begun only
+// the parent can end it, so no tree is needed.
 func (c *streamContext) EarlyDone() <-chan struct{} {
 	c.mu.Lock()
 	begun := c.begun
@@ -76,7 +76,7 @@ func (c *streamContext) EarlyDone() <-chan struct{} {
 	return c.parent.Done()
 }
 
-// waitable returns the tree.
+// waitable returns the tree, and makes it if there is none.
 func (c *streamContext) waitable() context.Context {
 	c.mu.Lock()
 	if c.tree == nil {
@@ -117,7 +117,7 @@ func (c *streamContext) Err() error {
 	return c.parent.Err()
 }
 
-// Value implements context.Context. Package context finds the tree by a key of its own.
+// Value implements context.Context. Package context finds the tree by a key that only that package has.
 func (c *streamContext) Value(key any) any {
 	c.mu.Lock()
 	tree := c.tree

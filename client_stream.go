@@ -18,17 +18,18 @@ import (
 // clientStream is a streaming RPC. Until it is committed to an attempt it keeps what was
 // sent, to send it again.
 //
-// mu may be held for long, while a retry waits or begins; the end of ctx ends that. It is
-// taken before the transport's locks.
+// A goroutine may hold mu for long, while a retry waits or begins, but not beyond the end of
+// ctx. mu is locked before the transport's locks.
 type clientStream struct {
 	clientCall
 
-	own       streamContext // what clientCall.ctx is
+	own       streamContext // clientCall.ctx points to it
 	stopWatch func() bool   // keeps contextDone from being called; nil if own.parent never ends
 	hedges    streamHedges  // immutable; nil: attempts are made in turn
 
-	// ending is held from when the RPC is finished until all but OnFinish have been told, by who finishes
-	// it. Where nothing else waits for it, mu is taken before.
+	// ending is held from when the RPC is marked as finished until settle has told everybody but the
+	// OnFinish functions. The goroutine that finishes the RPC holds it, and locks it while it holds
+	// mu. Any other goroutine that locks ending only waits, and must not hold mu.
 	ending    sync.Mutex
 	mu        sync.Mutex
 	attempt   *attempt
@@ -37,22 +38,22 @@ type clientStream struct {
 	last      lastAttempt
 	finished  bool
 	replay    retry.Replay[sentMessage]
-	// lost is how the RPC ended, if that was in place of another attempt.
+	// lost is how the RPC ended, if it ended because another attempt was not made or failed.
 	lost    error
-	failed  error // what it was finished with; nil for success
+	failed  error // the error that it was finished with; nil for success
 	context *clientContext
 
 	next, prev *clientStream // in the channel's list, whose lock guards them
 }
 
-// lastAttempt says that a stream makes no other attempt, which the one who uses it is then told
-// without the lock.
+// lastAttempt records that the stream makes no other attempt. The sender and the receiver each have
+// a flag of their own, which they read without mu.
 type lastAttempt struct {
 	sends    bool // owned by the sender
 	receives bool // owned by the receiver
 }
 
-// commitLocked gives up the possibility of another attempt, and what that would need.
+// commitLocked rules out another attempt, and frees what that would need.
 func (cs *clientStream) commitLocked() {
 	cs.tellCommit()
 	cs.call = nil
@@ -69,14 +70,14 @@ func (cs *clientStream) commit() {
 	cs.mu.Unlock()
 }
 
-// current returns the attempt that counts at present.
+// current returns the attempt that counts at present: the latest, or a hedged RPC's winner.
 func (cs *clientStream) current() *attempt {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	return cs.attempt
 }
 
-// target is current for the sender. keep reports whether there may be another attempt.
+// target returns the current attempt to the sender. keep reports whether there may be another attempt.
 func (cs *clientStream) target() (a *attempt, keep bool) {
 	if !cs.last.sends {
 		cs.mu.Lock()
@@ -86,7 +87,7 @@ func (cs *clientStream) target() (a *attempt, keep bool) {
 	return cs.attempt, !cs.last.sends
 }
 
-// source is current for the receiver.
+// source returns the current attempt to the receiver.
 func (cs *clientStream) source() *attempt {
 	if cs.last.receives {
 		return cs.attempt
@@ -94,9 +95,9 @@ func (cs *clientStream) source() *attempt {
 	return cs.current()
 }
 
-// tryAgain is called when attempt a failed with err. It returns nil if there is another
-// attempt by now, to which everything was sent that a was sent; or else what the RPC ends
-// with, which is not a's error if it was a later attempt that failed, or the wait for one.
+// tryAgain is called when attempt a failed with err. It returns nil if there now is another attempt,
+// which has been sent everything that a was sent. Otherwise it returns the error that the RPC ends
+// with: err, the error of a later attempt, or that of the wait for one.
 func (cs *clientStream) tryAgain(a *attempt, err error) error {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -136,7 +137,7 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 	return err
 }
 
-// replaceLocked makes a the attempt that counts, and sends it what the last one was sent.
+// replaceLocked makes a the attempt that counts, and sends it what the previous one was sent.
 func (cs *clientStream) replaceLocked(a *attempt) {
 	cs.attempt = a
 	i, n := 0, cs.replay.Messages()
@@ -144,15 +145,15 @@ func (cs *clientStream) replaceLocked(a *attempt) {
 		m.out.payload.Data.Ref()
 		i++
 		last := !cs.desc.ClientStreams || cs.replay.Ended() && i == n
-		// It must not wait for room: the receiver, who may have to make some, waits
-		// for mu. The size is bounded.
+		// Enqueue does not wait for room: that may depend on the receiver, which waits
+		// for mu. The size of what is kept is bounded.
 		if a.Stream.Enqueue(m.out.payload, last) != nil {
-			return // the attempt is over, which the receiver finds out
+			return // the attempt is over, as the receiver will find out
 		}
 		cs.tellSent(a, m.msg, m.out.sizes())
 	}
 	if cs.replay.Ended() && n == 0 {
-		_ = a.Stream.CloseSend() // the receiver finds out
+		_ = a.Stream.CloseSend() // the receiver will find out
 	}
 }
 
@@ -171,7 +172,7 @@ func (cs *clientStream) SendMsg(m any) error {
 	default:
 		return err
 	}
-	w := cs.writer // a hedge that begins may copy the stream's
+	w := cs.writer // a copy: a hedge that begins may copy the stream's
 	if _, keep := cs.target(); !keep && cs.hedges == nil && !cs.isHeld() {
 		w.lend = lendAwhile
 	}
@@ -188,17 +189,17 @@ func (cs *clientStream) SendMsg(m any) error {
 		}
 		return nil
 	}
-	// The only message: an error is for RecvMsg to return.
+	// This was the only message, so RecvMsg returns the error of sending it.
 	cs.sentLast = true
 	_ = cs.send(m, out)
 	return nil
 }
 
-// endUnseen reports whether the program has not been told yet that the RPC is over. The first
-// message is then taken as if it had been sent. Here the headers are sent when the stream is
-// made, so that a server which refuses streams without reading them may answer before the
-// program gets to SendMsg; and programs that make a stream and send its one message look for
-// the status in RecvMsg, and don't expect io.EOF from SendMsg.
+// endUnseen reports whether the program has not been told yet that the RPC is over. SendMsg then
+// accepts the first message as if it had been sent. The headers are sent when the stream is made,
+// so a server that refuses streams without reading them may answer before the program calls
+// SendMsg. Programs that make a stream and send its one message look for the status in RecvMsg,
+// and don't expect io.EOF from SendMsg.
 func (cs *clientStream) endUnseen() bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -232,7 +233,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 		case !keep:
 			return err
 		}
-		// The connection says that the stream is over, maybe before the stream does.
+		// The connection may report that the stream is over before the stream does: wait for that.
 		_ = a.Stream.Header()
 		if err = a.result().Err(); err == nil || cs.tryAgain(a, err) != nil {
 			out.payload.Data.Free()
@@ -241,8 +242,8 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 	}
 }
 
-// keep takes over a message that a was sent, for other attempts. It returns false, and
-// takes nothing, if a is not the attempt that counts any more.
+// keep takes over a message that a was sent, and keeps it for other attempts. If a is no longer
+// the attempt that counts, keep returns false and does not take the message over.
 func (cs *clientStream) keep(a *attempt, m sentMessage) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -277,14 +278,14 @@ func (cs *clientStream) CloseSend() error {
 		if a.Stream == nil {
 			return nil
 		}
-		_ = a.Stream.CloseSend() // whoever receives finds out
+		_ = a.Stream.CloseSend() // the receiver will find out
 		if !keep || cs.keepEnd(a) {
 			return nil
 		}
 	}
 }
 
-// keepEnd is keep for the end of what is sent.
+// keepEnd is like keep, for the end of what is sent.
 func (cs *clientStream) keepEnd(a *attempt) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -327,8 +328,8 @@ func (cs *clientStream) RecvMsg(m any) error {
 	}
 }
 
-// awaitHedges returns when there is an attempt that counts, or with the error that the RPC
-// ended with.
+// awaitHedges waits until there is an attempt that counts. An error is the one that the RPC ended
+// with.
 func (cs *clientStream) awaitHedges() error {
 	if cs.hedges == nil {
 		return nil
@@ -336,7 +337,8 @@ func (cs *clientStream) awaitHedges() error {
 	return cs.hedges.await()
 }
 
-// receiveFrom takes the next message of an attempt. io.EOF is its end with success.
+// receiveFrom takes the next message of an attempt. It returns io.EOF when the attempt has ended with
+// success.
 func (cs *clientStream) receiveFrom(a *attempt, m any) error {
 	cs.awaitIn(a)
 	msg, err := a.Stream.Recv()
@@ -408,8 +410,8 @@ func (cs *clientStream) Context() context.Context {
 	return cs.context
 }
 
-// Format implements fmt.Formatter. A stream has credentials and metadata below it, and other
-// goroutines write to it: it is printed as what it is, without its contents.
+// Format implements fmt.Formatter. It prints the type and the address alone: the contents include
+// credentials and metadata, and other goroutines write to them.
 func (cs *clientStream) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "(*grpc.clientStream)(%p)", cs)
 }

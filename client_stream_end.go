@@ -16,11 +16,11 @@ func (cs *clientStream) contextDone() {
 	cs.abort(status.FromContextError(cs.ctx.Err()).Err())
 }
 
-// cancelled returns the status of an RPC whose context was cancelled before it ended, nil
-// for any other. The caller need not wait for contextDone, which runs on another goroutine:
-// once the program has cancelled the context nothing succeeds.
+// cancelled returns the status of an RPC whose context was cancelled before the RPC ended, and nil
+// for any other. With it the caller need not wait for contextDone, which runs on another
+// goroutine: once the program has cancelled the context nothing succeeds.
 func (cs *clientStream) cancelled() error {
-	if cs.ctx.Err() != context.Canceled { // what follows a deadline is left to contextDone
+	if cs.ctx.Err() != context.Canceled { // a deadline is left to contextDone
 		return nil
 	}
 	cs.mu.Lock()
@@ -41,14 +41,15 @@ func (cs *clientStream) cancelled() error {
 
 // abort ends the RPC with err.
 func (cs *clientStream) abort(err error) {
-	cs.own.cancel() // a retry that waits with mu held gives up
+	cs.own.cancel() // ends the wait of a retry, which holds mu
 	cs.current().Fail(err)
 	cs.finishOnce(err)
 }
 
-// abandon ends the RPC with err because its channel is closed, for a goroutine that may be in the program's own
-// code: it waits for nothing. A retry may call that code with mu held, and who is told of the end may need a
-// lock that the program holds while it calls Close. When it returns the RPC has ended but for a retry under way.
+// abandon ends the RPC with err because its channel is closed. It does not wait, as its caller may be in
+// the program's own code: a retry may run such code while it holds mu, and a stats handler or an OnFinish
+// function may need a lock that the program holds while it calls Close. When abandon returns, the RPC has
+// ended, unless a retry is under way.
 func (cs *clientStream) abandon(err error) {
 	cs.own.cancel()
 	if !cs.mu.TryLock() {
@@ -68,22 +69,24 @@ func (cs *clientStream) abandon(err error) {
 	cs.tellFinished(a, stop, err)
 }
 
-// awaitEnd waits until another goroutine, which has finished the RPC, has filled what call options
-// point to, and told stats handlers: the program may look at both once a function has returned
+// awaitEnd waits until the goroutine that has finished the RPC has stored what call options ask for,
+// and told stats handlers: the program may look at both once a method of the stream has returned
 // how the RPC ended.
 func (cs *clientStream) awaitEnd() {
 	cs.ending.Lock()
 	defer cs.ending.Unlock()
 }
 
-// finish ends the RPC, unless it has ended. io.EOF stands for success.
+// finish ends the RPC, unless it has ended already. io.EOF stands for success. When it returns,
+// everybody but the OnFinish functions has been told.
 func (cs *clientStream) finish(err error) {
 	if !cs.finishOnce(err) {
 		cs.awaitEnd()
 	}
 }
 
-// finishOnce is finish for those who tell the program nothing. It reports whether the RPC ends by it.
+// finishOnce is finish for callers that report nothing to the program, and so need not wait for another
+// goroutine that has finished the RPC. It reports whether this call has ended the RPC.
 func (cs *clientStream) finishOnce(err error) bool {
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -97,8 +100,9 @@ func (cs *clientStream) finishOnce(err error) bool {
 	return first
 }
 
-// markLocked makes err, or success if it is nil, how the RPC ends. Where it is the first, tellFinished has to follow
-// without mu, with the last attempt and what ends the watch of the context.
+// markLocked records that the RPC ends with err, or with success if err is nil. If first is true, the
+// caller must unlock mu and then call tellFinished with last, the last attempt, and stop, which ends the
+// watch of the context.
 func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, first bool) {
 	if cs.finished {
 		return nil, nil, false
@@ -112,7 +116,7 @@ func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, 
 	return cs.attempt, cs.stopWatch, true
 }
 
-// tellFinished tells everybody of the end that was marked. mu is not held.
+// tellFinished tells everybody of the end that markLocked recorded. The caller must not hold mu.
 func (cs *clientStream) tellFinished(a *attempt, stop func() bool, err error) {
 	if stop != nil {
 		stop()
@@ -123,7 +127,7 @@ func (cs *clientStream) tellFinished(a *attempt, stop func() bool, err error) {
 	cs.own.cancel()
 }
 
-// settle tells how the RPC ended, for which others wait.
+// settle tells everybody but the OnFinish functions how the RPC ended, and then unlocks ending.
 func (cs *clientStream) settle(a *attempt, err error) {
 	defer cs.ending.Unlock()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// NewStream begins a streaming RPC. Generated code calls it. All errors are of package
-// status. See [ClientStream] for what has to be done so that the stream does not hold
-// resources for ever.
+// NewStream begins a streaming RPC. Generated code calls it. Every error has a status of package
+// status. [ClientStream] says what the caller must do so that the stream does not hold resources
+// for ever.
 func (cc *ClientConn) NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
 	opts = cc.withDefaults(opts)
 	if cc.opts.streamer != nil {
@@ -27,7 +27,7 @@ func NewClientStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, meth
 	return cc.NewStream(ctx, desc, method, opts...)
 }
 
-// chainStream makes one function of the interceptors, nil if there are none.
+// chainStream combines interceptors into one function, or returns nil if there are none.
 func chainStream(interceptors []StreamClientInterceptor) Streamer {
 	if len(interceptors) == 0 {
 		return nil
@@ -42,7 +42,7 @@ func chainStream(interceptors []StreamClientInterceptor) Streamer {
 	return next
 }
 
-// newStream is the RPC behind the interceptors.
+// newStream begins the RPC. The last interceptor calls it.
 func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
 	cs := &clientStream{}
 	cs.desc, cs.call = desc, new(transport.Call)
@@ -57,7 +57,7 @@ func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method str
 	return cs.open(&choice.Method)
 }
 
-// newLinkStream begins an RPC on one connection. It is not retried.
+// newLinkStream begins an RPC on the connection l. The RPC is not retried.
 func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
 	cs := &clientStream{}
 	cs.desc, cs.call, cs.fixed = desc, new(transport.Call), l
@@ -69,15 +69,15 @@ func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *S
 	return cs.open(&MethodConfig{})
 }
 
-// open begins an RPC for which enter was called.
+// open begins an RPC for which enter has been called.
 func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	err := cs.begin(config)
 	if err == nil {
 		cs.tellBegun()
 		cs.own.parent = cs.ctx
 		cs.ctx = &cs.own
-		cs.own.begun = cs.hedging != nil    // one attempt may end another that still waits
-		cs.call.Watched = cs.hedging == nil // by contextDone
+		cs.own.begun = cs.hedging != nil    // a hedge may end another one that still waits
+		cs.call.Watched = cs.hedging == nil // contextDone watches the context
 		err = cs.beginAttempts()
 	}
 	if err != nil {
@@ -98,14 +98,14 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	stop := context.AfterFunc(cs.own.parent, cs.contextDone)
 	cs.mu.Lock()
 	cs.stopWatch = stop
-	if cs.finished { // meanwhile, and finish did not see stopWatch
+	if cs.finished { // the RPC finished before stopWatch was set
 		stop()
 	}
 	cs.mu.Unlock()
 	return cs, nil
 }
 
-// beginAttempts returns when an attempt is on its way.
+// beginAttempts begins the attempts, and returns when one of them is on its way.
 func (cs *clientStream) beginAttempts() error {
 	if cs.hedging != nil && !cs.isHeld() {
 		return hedgeStream(cs)

@@ -16,15 +16,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// clientWatch is what watches an RPC: plugins of telemetry and the channel's stats handlers,
-// which are told of each attempt, and the binary log, which is told of the RPC. The methods are
-// called whether there are any or not; where there are none each costs a comparison.
+// clientWatch tells those that watch an RPC: telemetry plugins and the channel's stats handlers
+// are told of each attempt, the binary log of the RPC as a whole. Callers need not check whether there
+// are any: if there are none, each method costs a comparison.
 type clientWatch struct {
 	stats statsHandlers
 	log   *binarylog.Call // nil: none
 }
 
-// attemptInfo is what tellBegin is to tell, and the plugins.
+// attemptInfo is what tellBegin tells the stats handlers, and which plugins it tells.
 type attemptInfo struct {
 	telemetry.AttemptInfo
 	plugins  telemetry.Channels
@@ -32,10 +32,10 @@ type attemptInfo struct {
 	failFast bool
 }
 
-// observed says that there are stats handlers or a binary log.
+// observed reports whether there are stats handlers or a binary log.
 func (w *clientWatch) observed() bool { return len(w.stats) > 0 || w.log != nil }
 
-// tellBegin tells that an attempt begins, which may add values to the attempt's context.
+// tellBegin tells that an attempt begins. Stats handlers and plugins may add values to a.ctx.
 func (w *clientWatch) tellBegin(a *attempt, info attemptInfo) {
 	if len(w.stats) > 0 {
 		a.ctx = w.stats.tag(a.ctx, &stats.RPCTagInfo{
@@ -58,7 +58,7 @@ func (w *clientWatch) tellBegin(a *attempt, info attemptInfo) {
 	}
 }
 
-// tellPicked is for an attempt that had to wait for its connection.
+// tellPicked tells that a, which had to wait for its connection, has one.
 func (w *clientWatch) tellPicked(a *attempt) {
 	if len(w.stats) > 0 {
 		w.stats.emit(a.ctx, &stats.DelayedPickComplete{})
@@ -68,8 +68,8 @@ func (w *clientWatch) tellPicked(a *attempt) {
 	}
 }
 
-// knowPeer has stats handlers find the server, by package peer, in the context of all events
-// that follow, over a peer that the caller's own context has.
+// knowPeer adds the server to a.ctx, where stats handlers find it by package peer in all events that
+// follow. It takes precedence over a peer in the caller's own context.
 func (w *clientWatch) knowPeer(a *attempt) {
 	if len(w.stats) > 0 {
 		a.ctx = peer.NewContext(a.ctx, a.Link.Client().Peer())
@@ -92,7 +92,7 @@ func (w *clientWatch) tellOutHeader(a *attempt, call *transport.Call, userAgent 
 	})
 }
 
-// tellSent reports a message that was handed to the connection. The log is told by logSent.
+// tellSent reports a message that was handed to the connection. It does not tell the log: logSent does.
 func (w *clientWatch) tellSent(a *attempt, msg any, n messageSizes) {
 	if a.seen != nil {
 		a.seen.Sent(n.message())
@@ -104,7 +104,7 @@ func (w *clientWatch) tellSent(a *attempt, msg any, n messageSizes) {
 	}
 }
 
-// tellsMessages reports whether somebody is told of messages themselves.
+// tellsMessages reports whether anybody is given the messages themselves.
 func (w *clientWatch) tellsMessages() bool { return len(w.stats) > 0 }
 
 // tellReceived reports a message that was decoded.
@@ -124,8 +124,8 @@ func (w *clientWatch) tellReceived(a *attempt, msg any, n messageSizes) {
 	}
 }
 
-// awaitIn waits for the response headers and reports them, if there is anybody to tell: the
-// first message may come much later.
+// awaitIn waits for the response headers and reports them, if anybody is to be told: the first
+// message may come much later.
 func (w *clientWatch) awaitIn(a *attempt) {
 	if w.observed() && !a.headerTold.Load() {
 		_ = a.Stream.Header()
@@ -180,9 +180,10 @@ func (w *clientWatch) tellEnd(a *attempt, err error) {
 	a.seen.End(err, response)
 }
 
-// logBegin keeps the beginning of the RPC (gRFC A16), if its method is logged, until its first
-// attempt has opened a stream: what credentials or the connection refuse is not logged. The log
-// has the RPC, not its attempts. h is complete without the timeout, which ctx has.
+// logBegin gives the log the beginning of the RPC (gRFC A16), if its method is logged. The log
+// keeps it until the first attempt has opened a stream: an RPC that credentials or the connection
+// refuse is not logged. The log is told of the RPC, not of its attempts. logBegin adds to h the
+// timeout, which it takes from ctx.
 func (w *clientWatch) logBegin(ctx context.Context, h binarylog.ClientHeader) {
 	if deadline, ok := ctx.Deadline(); ok {
 		h.Timeout = time.Until(deadline)
@@ -190,16 +191,16 @@ func (w *clientWatch) logBegin(ctx context.Context, h binarylog.ClientHeader) {
 	w.log.Begin(h)
 }
 
-// logSent logs a message when it is sent for the first time. For a client that does not stream
-// no half-close follows it in the log.
+// logSent logs a message when it is sent for the first time. No half-close follows in the log if
+// the client does not stream.
 func (w *clientWatch) logSent(n messageSizes) {
 	if w.log != nil {
 		w.log.Message(binarylog.Client, n.plain)
 	}
 }
 
-// logEnd logs how the RPC ended: with the server's trailers, or by cancellation if they have
-// not come and ctx has ended. The attempt may be nil.
+// logEnd logs how the RPC ended: as cancelled if ctx has ended and the server's trailers have not
+// come, and with the trailers otherwise. The attempt may be nil.
 func (w *clientWatch) logEnd(ctx context.Context, a *attempt, err error) {
 	if w.log == nil {
 		return

@@ -21,17 +21,16 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// ClientConn is a channel: a target, and the connections to the servers behind it that
-// its balancer wants. It is made by [NewClient] and has to be closed. It is safe for
+// ClientConn is a channel: a target, and connections to those servers behind the target that the
+// channel's balancer chooses. [NewClient] makes it, and the program has to close it. It is safe for
 // concurrent use.
 //
-// A channel begins idle. The first RPC, or Connect, has its target resolved and
-// connections made.
+// A channel begins idle. The first RPC, or Connect, makes it resolve its target and connect.
 type ClientConn struct {
 	opts    *channelOptions // immutable
 	channel channel.Channel
 	streams streamList
-	unwatch func() // ends the reports of package footprint to the metrics recorders; nil: there are none
+	unwatch func() // stops package footprint from reporting to the metrics recorders; may be nil
 }
 
 var (
@@ -47,7 +46,7 @@ var (
 	ErrClientConnTimeout = errors.New("grpc: timed out when dialing")
 )
 
-// ClientConnInterface is what generated clients need. [ClientConn] is one.
+// ClientConnInterface is what generated clients need. [ClientConn] implements it.
 type ClientConnInterface interface {
 	// Invoke performs a unary RPC and returns when it is over.
 	Invoke(ctx context.Context, method string, args any, reply any, opts ...CallOption) error
@@ -55,7 +54,7 @@ type ClientConnInterface interface {
 	NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error)
 }
 
-// withDefaults puts the channel's options in front.
+// withDefaults returns opts with the channel's default options before them.
 func (cc *ClientConn) withDefaults(opts []CallOption) []CallOption {
 	defaults := cc.opts.callOptions
 	switch {
@@ -67,7 +66,7 @@ func (cc *ClientConn) withDefaults(opts []CallOption) []CallOption {
 	return append(defaults[:len(defaults):len(defaults)], opts...)
 }
 
-// Target returns the target as it was given.
+// Target returns the target as the program gave it.
 func (cc *ClientConn) Target() string { return cc.channel.Name }
 
 // CanonicalTarget returns the target in full, "scheme://authority/endpoint".
@@ -79,28 +78,29 @@ func (cc *ClientConn) CanonicalTarget() string { return cc.channel.CanonicalTarg
 // Experimental: this API may change in a later release.
 func (cc *ClientConn) GetState() connectivity.State { return cc.channel.State() }
 
-// WaitForStateChange waits until the state is another than sourceState and returns
-// true, or false if ctx ends first.
+// WaitForStateChange waits until the state differs from sourceState and returns true. It returns
+// false if ctx ends first.
 //
 // Experimental: this API may change in a later release.
 func (cc *ClientConn) WaitForStateChange(ctx context.Context, sourceState connectivity.State) bool {
 	return cc.channel.WaitForStateChange(ctx, sourceState)
 }
 
-// Connect makes an idle channel connect, without waiting for it. It has no effect on any other.
+// Connect makes an idle channel connect, and returns at once. It has no effect on a channel in another
+// state.
 //
 // Experimental: this API may change in a later release.
 func (cc *ClientConn) Connect() { cc.channel.Connect() }
 
-// ResetConnectBackoff makes every subchannel that waits after a failure try again at
-// once, and the pauses begin anew. It is for when the network is known to be back.
+// ResetConnectBackoff makes every subchannel that pauses after a failure try again at once, and begins
+// the pauses anew from the shortest. Use it when the network is known to be back.
 //
 // Experimental: this API may change in a later release.
 func (cc *ClientConn) ResetConnectBackoff() { cc.channel.ResetConnectBackoff() }
 
-// Close ends the channel at once: RPCs that are open fail with codes.Canceled, as do
-// later ones. It returns once the balancer has been closed, so a balancer must not
-// call it. It fails if the channel is closed already.
+// Close ends the channel at once: RPCs that are open, and later ones, fail with codes.Canceled.
+// Close returns once the balancer has been closed, so a balancer must not call it. It returns an
+// error if the channel is closed already.
 func (cc *ClientConn) Close() error {
 	if !cc.channel.Close() {
 		return ErrClientConnClosing
@@ -127,8 +127,8 @@ func (l *streamList) cancelAll(err error) {
 	}
 }
 
-// channelOptions is what a channel keeps of its options. It is not changed once a
-// channel has it: others may have the same one, see shareOptions.
+// channelOptions is what a channel keeps of its options. It is immutable once a channel has it, as
+// several channels may share one: see shareOptions.
 type channelOptions struct {
 	channel.Options
 
@@ -140,16 +140,16 @@ type channelOptions struct {
 	noRetry      bool
 
 	telemetry telemetry.Channels
-	// binaryLogger logs RPCs beside what the environment says; nil for none.
+	// binaryLogger logs RPCs in addition to the log that the environment configures; nil for none.
 	binaryLogger binarylog.Logger
-	// The interceptors, a UnaryInvoker and a Streamer; nil without.
+	// invoker and streamer are the chained interceptors, a UnaryInvoker and a Streamer; nil for none.
 	invoker  func(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error
 	streamer func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error)
 }
 
-// NewClient makes a channel for a target, such as "dns:///host:443", "unix:path" or
-// "host:443", which means the first (naming.md). It does not connect: the first RPC
-// does, or Connect.
+// NewClient returns a channel for a target, such as "dns:///host:443", "unix:path" or "host:443",
+// which means the same as the first (naming.md). NewClient does not connect: the first RPC or
+// Connect does.
 //
 // An error says that the target or the options can't be used.
 func NewClient(target string, opts ...DialOption) (conn *ClientConn, err error) {
@@ -184,17 +184,17 @@ func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, erro
 	return cc, nil
 }
 
-// Dial is DialContext with context.Background().
+// Dial calls DialContext with context.Background().
 //
 // Deprecated: use NewClient. Dial stays supported throughout 1.x.
 func Dial(target string, opts ...DialOption) (*ClientConn, error) {
 	return DialContext(context.Background(), target, opts...)
 }
 
-// DialContext makes a channel as NewClient does, with these differences: it begins to
-// connect at once, and a target without a scheme goes to the dialer as it is
-// ("passthrough"). With WithBlock it waits until the channel is ready, or ctx ends; ctx has
-// no meaning after it has returned.
+// DialContext returns a channel as NewClient does, with these differences. The channel begins to
+// connect at once. A target without a scheme goes to the dialer as it is ("passthrough"). With
+// WithBlock, DialContext waits until the channel is ready or ctx ends. ctx has no effect after
+// DialContext has returned.
 //
 // Deprecated: use NewClient. DialContext stays supported throughout 1.x.
 func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *ClientConn, err error) {
@@ -223,7 +223,7 @@ func DialContext(ctx context.Context, target string, opts ...DialOption) (conn *
 	return cc, cc.awaitReady(ctx, &o)
 }
 
-// awaitReady is the wait of a Dial with WithBlock.
+// awaitReady waits until the channel is ready, for a Dial with WithBlock.
 func (cc *ClientConn) awaitReady(ctx context.Context, o *dialOptions) error {
 	for {
 		s := cc.GetState()
@@ -256,10 +256,10 @@ func permanent(err error) bool {
 	return errors.As(err, &ce) && ce.Permanent
 }
 
-// defaultMinConnectTimeout is that of connection-backoff.md.
+// defaultMinConnectTimeout is the value that connection-backoff.md gives.
 const defaultMinConnectTimeout = 20 * time.Second
 
-// DefaultBackoffConfig has the longest pause of connection-backoff.md.
+// DefaultBackoffConfig has the longest pause that connection-backoff.md gives.
 //
 // Deprecated: use ConnectParams.
 var DefaultBackoffConfig = BackoffConfig{MaxDelay: 120 * time.Second}
@@ -272,18 +272,17 @@ type BackoffConfig struct {
 	MaxDelay time.Duration
 }
 
-// ConnectParams says how a channel tries to connect. It is best begun as
+// ConnectParams says how a channel tries to connect. A program should start from
 // ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: 20 * time.Second}.
-// What is left out does not make a channel connect without a pause: see the fields.
+// Even with zero fields a channel pauses between attempts: see the fields.
 type ConnectParams struct {
-	// Backoff says how the pauses between attempts grow. Without a BaseDelay they
-	// begin with 100 milliseconds, without a Multiplier they grow 1.6 times each, and
-	// without a MaxDelay they stay as long as the first. No pause is shorter than a
+	// Backoff says how the pauses between attempts grow. If BaseDelay is zero, the first pause is
+	// 100 milliseconds. If Multiplier is zero, each pause is 1.6 times as long as the one before.
+	// If MaxDelay is zero, pauses stay as long as the first. No pause is shorter than a
 	// millisecond.
 	Backoff backoff.Config
-	// MinConnectTimeout is how long an attempt may take even where the pause after
-	// it would be shorter. 0 stands for one second, or 20 if there is no BaseDelay
-	// either.
+	// MinConnectTimeout is how long an attempt may take, even if the pause after it would be
+	// shorter. 0 stands for one second, or for 20 seconds if BaseDelay is zero too.
 	MinConnectTimeout time.Duration
 }
 
@@ -297,14 +296,14 @@ func (p ConnectParams) minConnectTimeout() time.Duration {
 	return defaultMinConnectTimeout
 }
 
-// streamList holds the streams that are open, so that closing the channel ends them.
+// streamList holds the streams that are open, so that the channel can end them when it is closed.
 type streamList struct {
 	mu     sync.Mutex
 	first  *clientStream
 	closed bool
 }
 
-// add puts a stream in the list. It returns false after cancelAll.
+// add puts a stream in the list. It returns false if cancelAll has been called.
 func (l *streamList) add(n *clientStream) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,8 +22,8 @@ type Codec interface {
 	String() string
 }
 
-// codecFor returns the codec that is registered for a content-subtype, in the
-// newest of its forms; "" is protocol buffers. It is nil if there is none.
+// codecFor returns the codec that is registered for a content-subtype, or nil if there is none. A
+// CodecV2 takes precedence over a Codec. "" stands for protocol buffers.
 func codecFor(subtype string) encoding.CodecV2 {
 	if subtype == "" {
 		subtype = proto.Name
@@ -37,7 +37,7 @@ func codecFor(subtype string) encoding.CodecV2 {
 	return nil
 }
 
-// codecFromV1 wraps c as a CodecV2; nil for nil.
+// codecFromV1 wraps c as a CodecV2. It returns nil if c is nil.
 func codecFromV1(c encoding.Codec) encoding.CodecV2 {
 	if c == nil {
 		return nil
@@ -45,7 +45,8 @@ func codecFromV1(c encoding.Codec) encoding.CodecV2 {
 	return sliceCodec{c, c.Name()}
 }
 
-// codecFromV0 wraps c as a CodecV2 without a name, and so without a content-subtype; nil for nil.
+// codecFromV0 wraps c as a CodecV2 without a name, and so without a content-subtype. It returns nil if
+// c is nil.
 func codecFromV0(c Codec) encoding.CodecV2 {
 	if c == nil {
 		return nil
@@ -72,8 +73,8 @@ func (c sliceCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(b)}, nil
 }
 
-// UnmarshalOwn gives the codec the memory that the message arrived in, unless it takes far less
-// than all of it.
+// UnmarshalOwn gives the codec the memory that the message arrived in. If the message takes much less
+// than that memory, UnmarshalOwn gives the codec a copy of the message instead.
 func (c sliceCodec) UnmarshalOwn(data []byte, v any) (owned bool, err error) {
 	if len(data) < cap(data)-cap(data)/6 {
 		return false, c.inner.Unmarshal(bytes.Clone(data), v)
@@ -81,8 +82,8 @@ func (c sliceCodec) UnmarshalOwn(data []byte, v any) (owned bool, err error) {
 	return true, c.inner.Unmarshal(data[:len(data):len(data)], v)
 }
 
-// Unmarshal gives the codec a copy of its own: many codecs keep pieces of what they are
-// given although they must not, and with other memory that went well.
+// Unmarshal gives the codec a copy of its own: many codecs keep pieces of data although they must
+// not, which does no harm if nobody uses the memory again.
 func (c sliceCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.inner.Unmarshal(data.Materialize(), v)
 }

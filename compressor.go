@@ -19,7 +19,7 @@ import (
 type Compressor interface {
 	// Do writes p to w, compressed.
 	Do(w io.Writer, p []byte) error
-	// Type is the grpc-encoding.
+	// Type returns the value of grpc-encoding.
 	Type() string
 }
 
@@ -29,7 +29,7 @@ type Compressor interface {
 type Decompressor interface {
 	// Do reads r to its end and returns what it holds, decompressed.
 	Do(r io.Reader) ([]byte, error)
-	// Type is the grpc-encoding.
+	// Type returns the value of grpc-encoding.
 	Type() string
 }
 
@@ -41,7 +41,7 @@ func NewGZIPCompressor() Compressor {
 }
 
 // NewGZIPCompressorWithLevel returns a Compressor for gzip at a level from
-// gzip.DefaultCompression to gzip.BestCompression; it fails for any other.
+// gzip.DefaultCompression to gzip.BestCompression. It fails for any other level.
 //
 // Deprecated: use package encoding/gzip.
 func NewGZIPCompressorWithLevel(level int) (Compressor, error) {
@@ -99,7 +99,7 @@ func (*gzipDecompressor) Do(r io.Reader) ([]byte, error) {
 
 func (*gzipDecompressor) Type() string { return gzipName }
 
-// compressorFrom is c in the form of package encoding; nil for nil.
+// compressorFrom adapts c to package encoding. It returns nil if c is nil.
 func compressorFrom(c Compressor) encoding.Compressor {
 	if c == nil {
 		return nil
@@ -107,7 +107,7 @@ func compressorFrom(c Compressor) encoding.Compressor {
 	return wholeCompressor{c: c}
 }
 
-// decompressorFrom is d in the form of package encoding; nil for nil.
+// decompressorFrom adapts d to package encoding. It returns nil if d is nil.
 func decompressorFrom(d Decompressor) encoding.Compressor {
 	if d == nil {
 		return nil
@@ -115,8 +115,8 @@ func decompressorFrom(d Decompressor) encoding.Compressor {
 	return wholeCompressor{d: d}
 }
 
-// wholeCompressor makes of a Compressor or a Decompressor, which work on whole
-// messages, one that works on streams.
+// wholeCompressor adapts a Compressor or a Decompressor, which work on whole messages, to
+// encoding.Compressor, which works on streams. Exactly one of its fields is set.
 type wholeCompressor struct {
 	c Compressor
 	d Decompressor
@@ -152,7 +152,7 @@ func (x wholeCompressor) Decompress(r io.Reader) (io.Reader, error) {
 	return bytes.NewReader(b), nil
 }
 
-// wholeWriter collects a message for a Compressor.
+// wholeWriter collects a message until Close, which gives it to a Compressor.
 type wholeWriter struct {
 	c   Compressor
 	to  io.Writer

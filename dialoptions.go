@@ -29,24 +29,24 @@ const (
 	defaultMaxCallAttempts = 5
 )
 
-// defaultBackoff is boxed once.
+// defaultBackoff is a variable so that converting it to an interface allocates only once.
 var defaultBackoff ibackoff.Strategy = &ibackoff.Default
 
-// dialOptions is what a channel is made from.
+// dialOptions is what the options of a new channel have set.
 type dialOptions struct {
 	channelOptions
 
 	authority   string
 	noProxy     bool
 	localDNS    bool
-	proxyFor    func(*url.URL) (*url.URL, error)                          // nil: the environment decides; set by tests
-	proxyDialer func(proxy *url.URL, userAgent string) transport.DialFunc // nil: as HTTPS_PROXY is dialed
-	// proxyDefaultPort has a proxy asked for port 443 where a target names none.
+	proxyFor    func(*url.URL) (*url.URL, error)                          // nil: the environment decides
+	proxyDialer func(proxy *url.URL, userAgent string) transport.DialFunc // nil: dials as for HTTPS_PROXY
+	// proxyDefaultPort makes the channel ask a proxy for port 443 if the target names no port.
 	proxyDefaultPort bool
 
-	plugins []*telemetryPlugin // channelOptions.telemetry is made of them
+	plugins []*telemetryPlugin // settleTelemetry makes channelOptions.telemetry of them
 
-	// The interceptors: the one that is called first, or nil, and the others.
+	// Interceptors are called in this order: first, then unary or stream, which may be nil, then the chain.
 	unary       UnaryClientInterceptor
 	chainUnary  []UnaryClientInterceptor
 	stream      StreamClientInterceptor
@@ -57,7 +57,7 @@ type dialOptions struct {
 	defaultServiceConfig *string
 	channelz             channelz.Identifier
 
-	// For Dial and DialContext only.
+	// Only Dial and DialContext use these.
 	block           bool
 	returnLastError bool
 	failOnNonTemp   bool
@@ -89,7 +89,7 @@ func newDialOptions(opts []DialOption) dialOptions {
 	return o
 }
 
-// take applies an option, and the methods by which options of other packages say what they set.
+// take applies an option, and looks for the methods that options of other packages have.
 func (o *dialOptions) take(opt DialOption) {
 	opt.apply(o)
 	if p, ok := opt.(interface{ ChannelTelemetry() telemetry.Client }); ok {
@@ -114,30 +114,30 @@ func (o *dialOptions) addTelemetry(c telemetry.Client) {
 	o.chainStream = append(o.chainStream, p.stream)
 }
 
-// DialOption says how a [ClientConn] is to be. Options are applied in the order they
-// are given.
+// DialOption configures a [ClientConn]. Options are applied in the order in which they are given.
 type DialOption interface {
 	apply(*dialOptions)
 }
 
-// EmptyDialOption changes nothing. It is meant to be embedded in the options that
-// other packages define for interceptors of theirs.
+// EmptyDialOption changes nothing. Packages can embed it in options that they define for their own
+// interceptors.
 //
 // Experimental: this API may change in a later release.
 type EmptyDialOption struct{}
 
 func (EmptyDialOption) apply(*dialOptions) {}
 
-// optionFunc is a DialOption that calls a function. Programs compare options, and have
-// them as keys of maps, so it is used by its address.
+// optionFunc is a DialOption that calls a function. Options are pointers to it, because programs
+// compare options and use them as keys of maps.
 type optionFunc struct{ f func(*dialOptions) }
 
 func (o *optionFunc) apply(to *dialOptions) { o.f(to) }
 
 func dialOption(f func(*dialOptions)) DialOption { return &optionFunc{f} }
 
-// WithTransportCredentials sets what secures the connections: TLS, for example, or
-// package insecure's. A channel needs this or WithCredentialsBundle.
+// WithTransportCredentials returns a DialOption that sets the credentials that secure the channel's
+// connections: those of TLS, for example, or of package insecure. A channel needs this option or
+// WithCredentialsBundle.
 func WithTransportCredentials(creds credentials.TransportCredentials) DialOption {
 	return dialOption(func(o *dialOptions) { o.Creds = creds })
 }
@@ -159,31 +159,30 @@ func WithPerRPCCredentials(creds credentials.PerRPCCredentials) DialOption {
 	return dialOption(func(o *dialOptions) { o.PerRPC = append(o.PerRPC, creds) })
 }
 
-// WithAuthority sets the :authority of all RPCs, by which TLS also verifies the
-// server, in place of what the target gives, or the resolver for an address.
+// WithAuthority returns a DialOption that sets the :authority of all RPCs, in place of the one from the
+// target or, for a single address, from the resolver. TLS also verifies the server by it.
 func WithAuthority(a string) DialOption {
 	return dialOption(func(o *dialOptions) { o.authority = a })
 }
 
-// WithUserAgent puts s, and a space, in front of this module's own user-agent, also where
-// s is empty.
+// WithUserAgent returns a DialOption that puts s and a space in front of this module's own user-agent,
+// even if s is empty.
 func WithUserAgent(s string) DialOption {
 	return dialOption(func(o *dialOptions) { o.userAgent = s + " " })
 }
 
-// WithContextDialer sets who opens connections. f gets a context with a deadline and
-// the address as the resolver gave it; one of a unix socket is "unix:///absolute/path",
-// "unix:relative/path" or "unix:@abstract-name". No proxy is used then. NewClient
-// resolves names before it dials: the target's scheme has to be "passthrough" for f to
-// see the target itself.
+// WithContextDialer returns a DialOption that sets the function that opens connections. f gets a
+// context with a deadline, and the address as the resolver gave it. The address of a unix socket is
+// "unix:///absolute/path", "unix:relative/path" or "unix:@abstract-name". The channel then uses no
+// proxy. NewClient resolves names before it dials: f sees the target itself only if the target's
+// scheme is "passthrough".
 //
-// It must not return a *tls.Conn: credentials run the handshake.
+// f must not return a *tls.Conn, as the channel's credentials run the handshake.
 func WithContextDialer(f func(context.Context, string) (net.Conn, error)) DialOption {
 	return dialOption(func(o *dialOptions) { o.Dialer = f })
 }
 
-// WithDialer is WithContextDialer for a function that takes the time left instead of
-// a context.
+// WithDialer is like WithContextDialer, but f takes the time that is left instead of a context.
 //
 // Deprecated: use WithContextDialer.
 func WithDialer(f func(string, time.Duration) (net.Conn, error)) DialOption {
@@ -195,22 +194,24 @@ func WithDialer(f func(string, time.Duration) (net.Conn, error)) DialOption {
 	})
 }
 
-// WithNoProxy keeps the channel from using a proxy that the environment names. It
-// makes no difference to a channel with a dialer of its own.
+// WithNoProxy returns a DialOption that keeps the channel from using a proxy that the environment
+// names. It makes no difference to a channel with a dialer of its own.
 //
 // Experimental: this API may change in a later release.
 func WithNoProxy() DialOption { return dialOption(func(o *dialOptions) { o.noProxy = true }) }
 
-// WithLocalDNSResolution has names of dns targets resolved here, and the proxy
-// connect to the addresses, where it would otherwise be given the name.
+// WithLocalDNSResolution returns a DialOption for channels behind a proxy: the client itself resolves
+// the names of dns targets, and asks the proxy for the addresses. By default it asks the proxy for the
+// name.
 //
 // Experimental: this API may change in a later release.
 func WithLocalDNSResolution() DialOption {
 	return dialOption(func(o *dialOptions) { o.localDNS = true })
 }
 
-// WithUnaryInterceptor sets the interceptor of unary RPCs that is called first, before
-// those of WithChainUnaryInterceptor. The last one given counts; nil is none.
+// WithUnaryInterceptor returns a DialOption that sets the interceptor of unary RPCs that is called
+// first, before those of WithChainUnaryInterceptor. The last such option counts; nil stands for no
+// interceptor.
 func WithUnaryInterceptor(f UnaryClientInterceptor) DialOption {
 	return dialOption(func(o *dialOptions) { o.unary = f })
 }
@@ -221,8 +222,9 @@ func WithChainUnaryInterceptor(interceptors ...UnaryClientInterceptor) DialOptio
 	return dialOption(func(o *dialOptions) { o.chainUnary = append(o.chainUnary, interceptors...) })
 }
 
-// WithStreamInterceptor sets the interceptor of streaming RPCs that is called first,
-// before those of WithChainStreamInterceptor. The last one given counts; nil is none.
+// WithStreamInterceptor returns a DialOption that sets the interceptor of streaming RPCs that is called
+// first, before those of WithChainStreamInterceptor. The last such option counts; nil stands for no
+// interceptor.
 func WithStreamInterceptor(f StreamClientInterceptor) DialOption {
 	return dialOption(func(o *dialOptions) { o.stream = f })
 }
@@ -233,13 +235,13 @@ func WithChainStreamInterceptor(interceptors ...StreamClientInterceptor) DialOpt
 	return dialOption(func(o *dialOptions) { o.chainStream = append(o.chainStream, interceptors...) })
 }
 
-// WithDefaultCallOptions adds options that every RPC of the channel has, before its
-// own.
+// WithDefaultCallOptions returns a DialOption that adds options to every RPC of the channel. They come
+// before the RPC's own options.
 func WithDefaultCallOptions(cos ...CallOption) DialOption {
 	return dialOption(func(o *dialOptions) { o.callOptions = append(o.callOptions, cos...) })
 }
 
-// WithMaxMsgSize bounds the messages that are received, in bytes.
+// WithMaxMsgSize limits the size of messages that are received, in bytes.
 //
 // Deprecated: use WithDefaultCallOptions with MaxCallRecvMsgSize.
 func WithMaxMsgSize(s int) DialOption { return WithDefaultCallOptions(MaxCallRecvMsgSize(s)) }
@@ -249,14 +251,14 @@ func WithMaxMsgSize(s int) DialOption { return WithDefaultCallOptions(MaxCallRec
 // Deprecated: use WithDefaultCallOptions with ForceCodecV2.
 func WithCodec(c Codec) DialOption { return WithDefaultCallOptions(CallCustomCodec(c)) }
 
-// WithCompressor sets the compressor of what is sent. UseCompressor overrides it.
+// WithCompressor sets the compressor of messages that are sent. UseCompressor overrides it.
 //
 // Deprecated: use UseCompressor.
 func WithCompressor(cp Compressor) DialOption {
 	return dialOption(func(o *dialOptions) { o.compressor = cp })
 }
 
-// WithDecompressor sets who decompresses messages with its type of compression.
+// WithDecompressor sets the decompressor of received messages whose encoding is dc.Type().
 //
 // Deprecated: register a compressor with package encoding.
 func WithDecompressor(dc Decompressor) DialOption {
@@ -264,7 +266,7 @@ func WithDecompressor(dc Decompressor) DialOption {
 }
 
 // WithStatsHandler adds a handler that is told of the channel's RPCs and connections.
-// A nil handler is left out.
+// A nil handler is ignored.
 func WithStatsHandler(h stats.Handler) DialOption {
 	return dialOption(func(o *dialOptions) {
 		if h == nil {
@@ -275,40 +277,40 @@ func WithStatsHandler(h stats.Handler) DialOption {
 	})
 }
 
-// WithResolvers adds resolvers for this channel, which come before the registered
-// ones of the same scheme.
+// WithResolvers returns a DialOption that adds resolvers for this channel. They take precedence over
+// registered resolvers of the same scheme.
 //
 // Experimental: this API may change in a later release.
 func WithResolvers(rs ...resolver.Builder) DialOption {
 	return dialOption(func(o *dialOptions) { o.resolvers = append(o.resolvers, rs...) })
 }
 
-// WithDefaultServiceConfig sets the service config, in JSON, for when the resolver
-// brings none. An invalid one makes NewClient fail.
+// WithDefaultServiceConfig returns a DialOption that sets the service config, in JSON, that applies
+// while the resolver provides none. NewClient fails if s is invalid.
 func WithDefaultServiceConfig(s string) DialOption {
 	return dialOption(func(o *dialOptions) { o.defaultServiceConfig = &s })
 }
 
-// WithDisableServiceConfig has service configs of the resolver ignored. That of
-// WithDefaultServiceConfig still applies.
+// WithDisableServiceConfig returns a DialOption that makes the channel ignore the resolver's service
+// configs. That of WithDefaultServiceConfig still applies.
 func WithDisableServiceConfig() DialOption {
 	return dialOption(func(o *dialOptions) { o.NoServiceConfig = true })
 }
 
-// WithDisableHealthCheck turns client-side health checking (gRFC A17) off, whatever
-// the service config says.
+// WithDisableHealthCheck returns a DialOption that turns off client-side health checking (gRFC A17),
+// even if the service config asks for it.
 //
 // Experimental: this API may change in a later release.
 func WithDisableHealthCheck() DialOption {
 	return dialOption(func(o *dialOptions) { o.NoHealthCheck = true })
 }
 
-// WithDisableRetry turns retries off that a service config configures. An RPC that
-// never reached a server is still tried again (gRFC A6).
+// WithDisableRetry returns a DialOption that turns off the retries and the hedging that a service config
+// configures. An RPC that never reached a server is still tried again (gRFC A6).
 func WithDisableRetry() DialOption { return dialOption(func(o *dialOptions) { o.noRetry = true }) }
 
-// WithMaxCallAttempts bounds the attempts of one RPC, the first included, below what
-// the service config's retry policy allows. Less than 2 stands for the default, 5.
+// WithMaxCallAttempts returns a DialOption that limits the attempts of one RPC, including the first. The
+// service config's retry policy may allow fewer. A value below 2 stands for the default, 5.
 func WithMaxCallAttempts(n int) DialOption {
 	return dialOption(func(o *dialOptions) {
 		if n < 2 {
@@ -318,8 +320,8 @@ func WithMaxCallAttempts(n int) DialOption {
 	})
 }
 
-// WithConnectParams sets the pauses between attempts to connect, and how long one may
-// at least take; see [ConnectParams].
+// WithConnectParams returns a DialOption that sets the pauses between attempts to connect, and the time
+// that an attempt may take at least; see [ConnectParams].
 func WithConnectParams(p ConnectParams) DialOption {
 	return dialOption(func(o *dialOptions) {
 		o.MinConnectTimeout = p.minConnectTimeout()
@@ -327,14 +329,14 @@ func WithConnectParams(p ConnectParams) DialOption {
 	})
 }
 
-// WithBackoffMaxDelay bounds the pause between attempts to connect.
+// WithBackoffMaxDelay limits the pause between attempts to connect.
 //
 // Deprecated: use WithConnectParams.
 func WithBackoffMaxDelay(md time.Duration) DialOption {
 	return WithBackoffConfig(BackoffConfig{MaxDelay: md})
 }
 
-// WithBackoffConfig bounds the pause between attempts to connect.
+// WithBackoffConfig limits the pause between attempts to connect.
 //
 // Deprecated: use WithConnectParams.
 func WithBackoffConfig(b BackoffConfig) DialOption {
@@ -343,40 +345,40 @@ func WithBackoffConfig(b BackoffConfig) DialOption {
 	return dialOption(func(o *dialOptions) { o.Backoff = &ibackoff.Exponential{Config: ibackoff.Sane(c)} })
 }
 
-// WithIdleTimeout sets after how long without an RPC the channel goes idle: it closes
-// its connections, and forgets what the resolver found, until the next RPC or Connect.
-// 0 stands for never. The default is 30 minutes.
+// WithIdleTimeout returns a DialOption that sets how long the channel waits without an RPC before it
+// goes idle. An idle channel has closed its connections and forgotten what the resolver found, until
+// the next RPC or Connect. 0 stands for never. The default is 30 minutes.
 //
 // Experimental: this API may change in a later release.
 func WithIdleTimeout(d time.Duration) DialOption {
 	return dialOption(func(o *dialOptions) { o.IdleTimeout = d })
 }
 
-// WithKeepaliveParams sets when connections are probed. Time is at least 10 seconds, also if it
-// is not set. On systems with such an option (Linux, macOS, FreeBSD, Windows), Timeout also bounds
-// how long what was sent over a TCP connection may stay unacknowledged, any data and not only the
-// probes, before the connection is closed (gRFC A18).
+// WithKeepaliveParams returns a DialOption that sets when the channel probes its connections. Time is at
+// least 10 seconds, even if it is not set. On systems that have such a socket option (Linux, macOS,
+// FreeBSD, Windows), Timeout also limits how long any data sent over a TCP connection, not only probes,
+// may stay unacknowledged before the connection is closed (gRFC A18).
 func WithKeepaliveParams(kp keepalive.ClientParameters) DialOption {
 	kp.Time = max(kp.Time, transport.MinClientPingInterval)
 	return dialOption(func(o *dialOptions) { o.Transport.Keepalive = kp })
 }
 
-// WithInitialWindowSize sets the receive window of a stream to begin with, in bytes, 64 KiB by default.
-// Smaller values are ignored. From there it grows with what the path can carry, up to 16 MiB;
-// WithStaticStreamWindowSize keeps it as it is.
+// WithInitialWindowSize returns a DialOption that sets the initial receive window of a stream, in bytes.
+// The default is 64 KiB; smaller values are ignored. The window grows with what the path can carry, up to
+// 16 MiB; WithStaticStreamWindowSize keeps it fixed.
 func WithInitialWindowSize(s int32) DialOption {
 	return dialOption(func(o *dialOptions) { o.Transport.InitialWindow = s })
 }
 
-// WithInitialConnWindowSize sets the receive window of a connection to begin with, in
-// bytes. Values below 64 KiB are ignored. By default it is 1 MiB from its first update on. It grows, as
-// that of a stream does.
+// WithInitialConnWindowSize returns a DialOption that sets the initial receive window of a connection, in
+// bytes. Values below 64 KiB are ignored. By default the window is 1 MiB, from the first window update
+// on. It grows as a stream's window does.
 func WithInitialConnWindowSize(s int32) DialOption {
 	return dialOption(func(o *dialOptions) { o.Transport.InitialConnWindow = s })
 }
 
-// WithStaticStreamWindowSize sets the receive window of a stream, in bytes, and keeps
-// windows from growing with what the path can carry.
+// WithStaticStreamWindowSize returns a DialOption that sets the receive window of a stream, in bytes,
+// and keeps windows from growing with what the path can carry.
 //
 // Experimental: this API may change in a later release.
 func WithStaticStreamWindowSize(s int32) DialOption {
@@ -386,8 +388,8 @@ func WithStaticStreamWindowSize(s int32) DialOption {
 	})
 }
 
-// WithStaticConnWindowSize sets the receive window of a connection, in bytes, and
-// keeps windows from growing with what the path can carry.
+// WithStaticConnWindowSize returns a DialOption that sets the receive window of a connection, in bytes,
+// and keeps windows from growing with what the path can carry.
 //
 // Experimental: this API may change in a later release.
 func WithStaticConnWindowSize(s int32) DialOption {
@@ -397,15 +399,15 @@ func WithStaticConnWindowSize(s int32) DialOption {
 	})
 }
 
-// WithReadBufferSize sets how many bytes one read takes at most: 32 KiB by default.
-// The buffer is held only while there is something in it.
+// WithReadBufferSize returns a DialOption that sets how many bytes one read takes at most. The default
+// is 32 KiB. A connection holds the buffer only while there is data in it.
 func WithReadBufferSize(s int) DialOption {
 	return dialOption(func(o *dialOptions) { o.Transport.ReadBufferSize = s })
 }
 
-// WithWriteBufferSize sets how many bytes of messages one write takes at most, from
-// 256 KiB, which is the default and the least, to 1 MiB. What is written together is
-// decided by what there is to write; the buffer is held only for the write.
+// WithWriteBufferSize returns a DialOption that sets how many bytes of messages one write takes at most.
+// The default, 256 KiB, is also the minimum; the maximum is 1 MiB. A write takes what is waiting to be
+// written, and a connection holds the buffer only during the write.
 func WithWriteBufferSize(s int) DialOption {
 	return dialOption(func(o *dialOptions) { o.Transport.WriteBufferSize = s })
 }
@@ -417,7 +419,7 @@ func WithSharedWriteBuffer(bool) DialOption { return EmptyDialOption{} }
 
 // MaxHeaderListSizeDialOption is the option that WithMaxHeaderListSize returns.
 type MaxHeaderListSizeDialOption struct {
-	// MaxHeaderListSize is in bytes, as RFC 9113 section 6.5.2 counts.
+	// MaxHeaderListSize is in bytes, as RFC 9113 section 6.5.2 counts them.
 	MaxHeaderListSize uint32
 }
 
@@ -426,8 +428,8 @@ func (m MaxHeaderListSizeDialOption) apply(o *dialOptions) {
 	o.Transport.MaxHeaderListSize = &size
 }
 
-// WithMaxHeaderListSize bounds the header list that the client accepts, in bytes as
-// RFC 9113 section 6.5.2 counts.
+// WithMaxHeaderListSize returns a DialOption that limits the header list that the client accepts, in
+// bytes as RFC 9113 section 6.5.2 counts them.
 func WithMaxHeaderListSize(s uint32) DialOption { return MaxHeaderListSizeDialOption{s} }
 
 // WithChannelzParentID makes the channel a child of another in channelz.
@@ -442,23 +444,23 @@ func WithChannelzParentID(c channelz.Identifier) DialOption {
 // Deprecated: see the documentation of Dial.
 func WithBlock() DialOption { return dialOption(func(o *dialOptions) { o.block = true }) }
 
-// WithReturnConnectionError makes Dial wait as WithBlock does, and return the last
-// error of a connection if its context ends first. NewClient ignores it.
+// WithReturnConnectionError makes Dial wait as WithBlock does. If the context ends first, Dial returns
+// the last error of a connection too. NewClient ignores it.
 //
 // Deprecated: see the documentation of Dial.
 func WithReturnConnectionError() DialOption {
 	return dialOption(func(o *dialOptions) { o.block, o.returnLastError = true, true })
 }
 
-// FailOnNonTempDialError makes a Dial that waits fail at the first error of a
-// connection which says that it is not temporary. NewClient ignores it.
+// FailOnNonTempDialError makes a Dial with WithBlock return the first connection error that says that it
+// is not temporary. NewClient ignores it.
 //
 // Deprecated: see the documentation of Dial.
 func FailOnNonTempDialError(f bool) DialOption {
 	return dialOption(func(o *dialOptions) { o.failOnNonTemp = f })
 }
 
-// WithTimeout bounds how long a Dial that waits may take. NewClient ignores it.
+// WithTimeout limits how long a Dial with WithBlock may take. NewClient ignores it.
 //
 // Deprecated: use DialContext with a context that ends.
 func WithTimeout(d time.Duration) DialOption {

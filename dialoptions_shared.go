@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// firstInterceptors are those that packages below experimental put before the program's.
+// firstInterceptors are the interceptors that packages below experimental put before the program's.
 type firstInterceptors struct {
 	unary  []UnaryClientInterceptor
 	stream []StreamClientInterceptor
@@ -30,7 +30,7 @@ func (f *firstInterceptors) prepend(o *dialOptions) {
 	o.chainStream = append(f.stream, o.chainStream...)
 }
 
-// takeMore looks for the methods of options of packages below experimental.
+// takeMore looks for the methods that options of packages below experimental have.
 func (o *dialOptions) takeMore(opt DialOption) {
 	if p, ok := opt.(interface {
 		FirstInterceptors() (UnaryClientInterceptor, StreamClientInterceptor)
@@ -57,7 +57,7 @@ func (o *dialOptions) takeMore(opt DialOption) {
 		o.proxyFor = func(*url.URL) (*url.URL, error) { return proxy, nil }
 		o.proxyDialer = dial
 	}
-	// An option that is made for each channel.
+	// This option makes another option for each channel.
 	if p, ok := opt.(interface{ NextDialOption() DialOption }); ok {
 		o.take(p.NextDialOption())
 	}
@@ -67,7 +67,8 @@ func (o *dialOptions) takeMore(opt DialOption) {
 	}
 }
 
-// addOnState has f told of states, after those that are told already.
+// addOnState adds f to the functions that are told of the channel's states. Functions that were added before
+// are told first.
 func (o *dialOptions) addOnState(f func(connectivity.State, error)) {
 	before := o.OnState
 	o.OnState = func(s connectivity.State, failure error) {
@@ -78,7 +79,7 @@ func (o *dialOptions) addOnState(f func(connectivity.State, error)) {
 	}
 }
 
-// settleTelemetry gives the plugins the target, which is known now.
+// settleTelemetry tells the plugins the target, which is now known.
 func (o *dialOptions) settleTelemetry(to *channel.Target) {
 	for _, p := range o.plugins {
 		p.channel = p.client.Channel(to.CanonicalTarget())
@@ -99,8 +100,8 @@ func (o *dialOptions) settleServiceConfig() error {
 	return nil
 }
 
-// settleProxy finds out whether connections go through a proxy. With a dialer of the
-// program's own they don't.
+// settleProxy finds out whether connections go through a proxy. They do not if the program brings its
+// own dialer.
 func (o *dialOptions) settleProxy(to *channel.Target) (err error) {
 	if o.Dialer != nil || o.noProxy {
 		return nil
@@ -115,7 +116,7 @@ func (o *dialOptions) settleProxy(to *channel.Target) (err error) {
 	return err
 }
 
-// settleInterceptors makes one function of the interceptors of each kind.
+// settleInterceptors combines the interceptors of each kind into one function.
 func (o *dialOptions) settleInterceptors() {
 	if o.unary != nil {
 		o.chainUnary = append([]UnaryClientInterceptor{o.unary}, o.chainUnary...)
@@ -127,8 +128,8 @@ func (o *dialOptions) settleInterceptors() {
 	o.invoker, o.streamer = chainUnary(o.chainUnary), chainStream(o.chainStream)
 }
 
-// settleTransport completes the transport's configuration, in which settleProxy has set the
-// proxy's dialer, if there is one.
+// settleTransport completes the transport's configuration. settleProxy must be called before: it sets
+// the proxy's dialer, if there is a proxy.
 func (o *dialOptions) settleTransport() {
 	c := &o.Transport
 	c.Creds = o.Creds
@@ -140,16 +141,16 @@ func (o *dialOptions) settleTransport() {
 	c.Prepare()
 }
 
-// recentOptions are the options of the last few channels that did not share another's. It does
-// not keep them alive.
+// recentOptions has the options of the last few channels that could not share another's. Its pointers
+// are weak, so it does not keep the options alive.
 var recentOptions struct {
 	sync.Mutex
 	list [4]weak.Pointer[channelOptions]
 	next int
 }
 
-// shareOptions returns options for a channel to keep: a copy of o, or those of another channel
-// if they are the same. Programs with thousands of channels make most of them alike.
+// shareOptions returns options for a channel to keep: those of another channel if they are the same
+// as o, otherwise a copy of o. Programs with thousands of channels make most of them alike.
 func shareOptions(o *channelOptions) *channelOptions {
 	recent := &recentOptions
 	recent.Lock()
@@ -167,8 +168,8 @@ func shareOptions(o *channelOptions) *channelOptions {
 	return kept
 }
 
-// sameAs says whether o and p are interchangeable. What can't be compared, such as functions,
-// counts as different.
+// sameAs reports whether o and p are interchangeable. Values that can't be compared, such as functions,
+// count as different.
 func (o *channelOptions) sameAs(p *channelOptions) bool {
 	return o.Options.SameAs(&p.Options) &&
 		o.invoker == nil && p.invoker == nil &&
@@ -185,8 +186,8 @@ func (o *channelOptions) sameAs(p *channelOptions) bool {
 
 var errNoCredentials = errors.New("grpc: no transport security set (use grpc.WithTransportCredentials(insecure.NewCredentials()) explicitly or set credentials)")
 
-// checkCredentials settles the transport credentials, and refuses what must not be
-// sent over them.
+// checkCredentials determines the transport credentials. It fails if per-RPC credentials require
+// security that those do not provide.
 func (o *dialOptions) checkCredentials() error {
 	switch {
 	case o.Creds == nil && o.Bundle == nil:

@@ -4,19 +4,19 @@
 //
 // # Clients
 //
-// [NewClient] returns a [ClientConn], a channel to all servers behind a target. Hand it to
-// the client that protoc-gen-go-grpc generated. It is safe for concurrent use, and meant to be kept: it
-// connects when it is used, and again after a failure. Give each RPC a context with a deadline.
+// [NewClient] returns a [ClientConn], a channel to all servers behind a target. Pass it to the client
+// that protoc-gen-go-grpc generated. A ClientConn is safe for concurrent use, and a program should keep
+// it: it connects when it is used, and reconnects after a failure. Give each RPC a context with a deadline.
 //
 // A target is "host:port", or "scheme:///name" for the resolver of that scheme: dns (the default),
-// passthrough, unix, xds, or one of the program's ([WithResolvers]). How RPCs are spread over servers,
-// retried, hedged and timed out is said by a service config ([WithDefaultServiceConfig]).
+// passthrough, unix, xds, or one of the program's own ([WithResolvers]). A service config
+// ([WithDefaultServiceConfig]) says how RPCs are spread over servers, retried, hedged and timed out.
 //
 // # Servers
 //
 // [NewServer] returns a [Server]. Register generated services with it, then call [Server.Serve] with a
-// listener. Each RPC has its handler run on a goroutine of its own. [Server.GracefulStop] lets those
-// that run end, [Server.Stop] does not.
+// listener. The handler of each RPC runs on a goroutine of its own. [Server.GracefulStop] waits for RPCs
+// that are under way, [Server.Stop] does not.
 //
 // # Errors
 //
@@ -26,8 +26,8 @@
 //
 // # Security
 //
-// Transport credentials are needed: credentials.NewTLS of package credentials, or insecure.NewCredentials
-// of package credentials/insecure. [Creds] sets a server's.
+// A channel needs transport credentials: credentials.NewTLS of package credentials, or
+// insecure.NewCredentials of package credentials/insecure. [Creds] sets those of a server.
 //
 // # Around RPCs
 //
@@ -40,5 +40,5 @@
 // A connection on which nothing arrives holds no buffer and no goroutine. Packages
 // experimental/footprint, experimental/streams and experimental/oneport have more about that.
 //
-// The examples below are a tour. For those who change this module, ARCHITECTURE.md is its map.
+// The examples below are a tour. ARCHITECTURE.md is a map for those who change this module.
 package grpc // import "google.golang.org/grpc"

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// heldOption is an option of package experimental/streams: it is given the stream when that
-// begins, and knows the type of the messages that are received.
+// heldOption is an option of package experimental/streams. It is given the stream when the stream
+// begins, and knows the type of the messages that the stream receives.
 type heldOption interface {
 	StreamBegun(handover.Client)
 	NewMessage() any
@@ -26,7 +26,7 @@ func (cs *clientStream) tellBegun() {
 	}
 }
 
-// isHeld says that the stream is received from without a goroutine.
+// isHeld reports whether the stream is received from by callback, without a goroutine that waits.
 func (cs *clientStream) isHeld() bool {
 	return slices.ContainsFunc(cs.opts, func(o CallOption) bool {
 		_, held := o.(heldOption)
@@ -51,13 +51,14 @@ func (h *heldStream) Arm(w handover.Waker) handover.Events {
 			return handover.Input
 		}
 		if err := a.result().Err(); err == nil || cs.tryAgain(a, err) != nil {
-			return handover.Input // RecvMsg comes to the same end
+			return handover.Input // RecvMsg will find the same end
 		}
 	}
 }
 
-// arm reports whether receiving from a would not wait. A server that does not stream has sent
-// its one reply and its status by then, or a reply that the RPC fails with, whatever follows.
+// arm reports whether receiving from a would not wait; otherwise w is woken when that changes. If the
+// server does not stream, receiving would not wait once its only reply and its status have come, or as soon as
+// there is a reply that fails the RPC whatever follows.
 func (cs *clientStream) arm(a *attempt, w handover.Waker) bool {
 	if cs.desc.ServerStreams || a.replySound {
 		return a.Stream.Arm(w, cs.desc.ServerStreams)
@@ -84,7 +85,7 @@ func (cs *clientStream) isSound(a *attempt, m transport.Message) bool {
 		}
 	}
 	m.Data.Free()
-	return true // RecvMsg tells
+	return true // RecvMsg will tell
 }
 
 // ArmRoom implements handover.Client.
@@ -108,16 +109,16 @@ func (h *heldStream) Prepare(msg any) (any, error) { return prepare(&h.writer, m
 // Fail implements handover.Client.
 func (h *heldStream) Fail(err error) { (*clientStream)(h).abort(err) }
 
-// leave follows the return, with err, of a handler that has handed its stream over: from here
-// on the call is the owner's, also if err has failed it.
+// leave is called when a handler that has handed its stream over returns err. From then on the call
+// belongs to the owner, even if err has failed it.
 func (ss *serverStream) leave(err error) {
 	if err != nil {
-		_ = ss.call.fail(err) // which the owner finds out
+		_ = ss.call.fail(err) // the owner finds out
 	}
 	ss.call.Owner().HandlerReturned()
 }
 
-// exited follows a handler that has not returned: it called runtime.Goexit, or panicked.
+// exited is called when a handler has not returned, but called runtime.Goexit or panicked.
 func (ss *serverStream) exited() {
 	if ss.call.Owner() != nil {
 		ss.leave(errExited)
@@ -126,7 +127,7 @@ func (ss *serverStream) exited() {
 	ss.server.ended(ss.call.servedCall, ss.method, errExited)
 }
 
-// handedStream is a serverStream as its owner sees it.
+// handedStream implements handover.Server for a serverStream.
 type handedStream serverStream
 
 var _ handover.Server = (*handedStream)(nil)
@@ -137,7 +138,7 @@ func (h *handedStream) HandOver(o handover.Owner) error { return h.call.HandOver
 // Arm implements handover.Server.
 func (h *handedStream) Arm(w handover.Waker, input bool) handover.Events {
 	if h.received && !h.method.stream.ClientStreams {
-		input = false // there is no more
+		input = false // there is no more input
 	}
 	return h.call.Arm(w, input)
 }
@@ -200,7 +201,7 @@ func (h *handedStream) Finish(err error) error {
 	if earlier := h.call.failure(); earlier != nil {
 		return statusError(earlier)
 	}
-	var st *status.Status // of success
+	var st *status.Status // nil stands for success
 	if err != nil {
 		st = statusOf(err)
 	}

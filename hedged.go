@@ -12,8 +12,8 @@ import (
 )
 
 // hedgedCall is a unary RPC that is sent several times, to take the answer that comes first
-// (gRFC A6). The caller's goroutine owns it, and alone uses race. Each attempt has a goroutine
-// of its own while it is under way, and reports to the caller's through events.
+// (gRFC A6). The caller's goroutine owns the hedgedCall, and only that goroutine uses race. Each
+// attempt runs on a goroutine of its own, which reports to the caller's through events.
 type hedgedCall struct {
 	*clientCall
 	out outMessage
@@ -21,34 +21,34 @@ type hedgedCall struct {
 
 	race   hedge.Race
 	legs   []*leg
-	events chan legEvent // has room for all that there can be
+	events chan legEvent // has room for all events, so that no leg waits
 	open   int           // legs that have not reported their end
-	failed *leg          // the one that failed last
-	winner *leg          // the one that counts
+	failed *leg          // the leg that failed last
+	winner *leg          // the leg that counts
 }
 
-// leg is one attempt of a hedged RPC, together with the attempts before it that no server's
-// application has seen, in whose place it is.
+// leg is one attempt of a hedged RPC as the policy counts them. It may consist of several attempts:
+// one that no server's application has seen is replaced by another.
 type leg struct {
-	clientCall // a copy: the call it makes is its own
+	clientCall // a copy, with a call of its own
 	attempt    *attempt
 	out        outMessage // with a reference of its own to the message
 	stop       context.CancelFunc
 	throttle   *retry.Throttle
-	onWay      bool // of a stream: messages can be sent
+	onWay      bool // streams only: messages can be sent
 	over       bool
-	err        error // once it is over
+	err        error // the result, once over is set
 }
 
-// legEvent is sent when a leg has response headers, and when it is over.
+// legEvent is sent when a leg has response headers, and again when it is over.
 type legEvent struct {
 	leg  *leg
 	over bool
-	err  error // of a leg that is over; nil for OK
+	err  error // the result of a leg that is over; nil for OK
 }
 
-// runHedged makes the attempts of an RPC whose message is out. It returns how the RPC ended,
-// and the attempt that counts.
+// runHedged makes the attempts of an RPC whose message is out. It returns the attempt that counts, and
+// how the RPC ended.
 func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) {
 	race, p := newRace(r)
 	h := &hedgedCall{clientCall: r, out: out, req: req, race: race, events: make(chan legEvent, 2*p.Attempts)}
@@ -78,8 +78,8 @@ func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) 
 	return w.attempt, err
 }
 
-// step waits for the next event, or for the time of the next attempt. An error says that the
-// RPC ended during that wait, while no attempt was under way.
+// step waits for the next event, or until the next attempt is due. An error says that the RPC ended
+// during that wait, while no attempt was under way.
 func (h *hedgedCall) step() error {
 	at, more := h.race.Next()
 	if h.open == 0 {
@@ -144,7 +144,7 @@ func newRace(r *clientCall) (hedge.Race, hedge.Policy) {
 	return hedge.Start(p, time.Now()), p
 }
 
-// take deals with an event.
+// take handles an event.
 func (h *hedgedCall) take(e legEvent) {
 	l := e.leg
 	if !e.over {
@@ -168,9 +168,9 @@ func (h *hedgedCall) take(e legEvent) {
 	}
 }
 
-// outcome is what the policy makes of a leg's end, of an RPC whose context is ctx. It counts
-// failures in the channel's throttle: those with "a non-fatal status code, or that receive a
-// pushback response indicating not to retry".
+// outcome returns what the policy makes of a leg that ended with err, in an RPC whose context is ctx.
+// It counts failures in the channel's throttle: those with "a non-fatal status code, or that
+// receive a pushback response indicating not to retry".
 func (l *leg) outcome(ctx context.Context, err error) (hedge.Outcome, time.Duration) {
 	if err == nil {
 		return hedge.Success, 0
@@ -194,8 +194,7 @@ func (l *leg) outcome(ctx context.Context, err error) (hedge.Outcome, time.Durat
 	return hedge.NonFatal, 0
 }
 
-// run makes an attempt, and others in its place as long as no server's application has seen
-// one.
+// run makes an attempt, and replaces it by another as long as no server's application has seen the last one.
 func (l *leg) run(req any, events chan<- legEvent) {
 	var err error
 	for {
@@ -209,8 +208,8 @@ func (l *leg) run(req any, events chan<- legEvent) {
 	events <- legEvent{leg: l, over: true, err: err}
 }
 
-// unseen reports whether an attempt failed without a server's application having seen it, so
-// that another may take its place.
+// unseen reports whether the attempt failed before a server's application saw it, so that another
+// attempt may replace it.
 func (l *leg) unseen(err error) bool {
 	if s := l.attempt.Stream; s != nil && s.GotHeaders() || l.ctx.Err() != nil {
 		return false
@@ -218,7 +217,7 @@ func (l *leg) unseen(err error) bool {
 	return l.judge(l.attempt, err).Retry
 }
 
-// try is one attempt. The message of its response is left for the caller's goroutine.
+// try makes one attempt. It leaves the message of the response for the caller's goroutine.
 func (l *leg) try(req any, events chan<- legEvent) error {
 	a := l.attempt
 	size, payload := l.out.sizes(), l.out.payload

@@ -13,44 +13,43 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// streamHedges are the attempts of a stream that is hedged, until one counts: hedged_stream.go.
+// streamHedges is what a clientStream uses of its hedges, the attempts of a hedged stream until one counts.
 type streamHedges interface {
-	// await returns when there is an attempt that counts, or with the error that the RPC ended
-	// with.
+	// await waits until there is an attempt that counts. An error is the one that the RPC ended with.
 	await() error
-	// send and closeSend send to all attempts. They return false, and take nothing, if there
-	// is an attempt that counts.
+	// send and closeSend send to all attempts. If there already is an attempt that counts, they
+	// return false and do nothing; send then does not take out over.
 	send(msg any, out outMessage) bool
 	closeSend() bool
-	// endLocked ends the race, and waits for its goroutines. mu is free while it waits.
+	// endLocked ends the race, and waits for its goroutines. It unlocks mu while it waits.
 	endLocked()
 }
 
-// hedges are the attempts of a stream that is sent several times, until one counts (gRFC
-// A6): the first with response headers, or whose end ends the RPC. Each has a goroutine
-// until then. What the program sends goes to all of them, and is kept for those to come;
-// once that does not fit into the buffer for retries, the attempt counts that began first.
-// From then on the stream is like any other, with the attempt that counts as its only one.
+// hedges are the attempts of a hedged stream, until one of them counts (gRFC A6): the first that
+// gets response headers, or whose end ends the RPC. Until then each attempt has a goroutine. What
+// the program sends goes to all of them, and is kept for later attempts. Once it does not fit into
+// the buffer for retries, the attempt that began first counts. From then on the stream is like any
+// other, with the attempt that counts as its only one.
 //
 // A stream that is received by callback (package experimental/streams) is not hedged.
 //
-// The stream's mu guards what is not immutable.
+// The stream's mu guards all fields that are not immutable.
 type hedges struct {
 	cs      *clientStream // immutable
 	changed sync.Cond     // signalled when a leg opens or ends, and when the RPC is decided
 
 	race    hedge.Race
-	timer   *time.Timer // for what comes next in the race
+	timer   *time.Timer // fires when the race's next attempt is due
 	legs    []*leg      // under way, in the order in which they began
-	running int         // their goroutines
-	failed  *leg        // the one that failed last
-	begun   bool        // an attempt was on its way at some time
-	decided bool        // the stream's attempt is the one that counts
-	lost    error       // how the RPC ended, if that was before anything was received
+	running int         // how many goroutines of legs run
+	failed  *leg        // the leg that failed last
+	begun   bool        // an attempt has been on its way
+	decided bool        // cs.attempt is the attempt that counts, or the RPC is over
+	lost    error       // the error of the RPC, if it ended before anything was received
 }
 
-// hedgeStream begins the RPC, and returns when an attempt is on its way, or with the error that
-// the RPC ends with.
+// hedgeStream begins the RPC, and waits until an attempt is on its way. An error is the one that the
+// RPC ended with.
 func hedgeStream(cs *clientStream) error {
 	h := &hedges{cs: cs}
 	h.changed.L = &cs.mu
@@ -109,7 +108,7 @@ func (h *hedges) due() {
 	h.rearmLocked()
 }
 
-// run makes attempts until one has response headers, or has failed after a server's
+// run makes attempts until one has response headers or success, or has failed after a server's
 // application saw it.
 func (h *hedges) run(l *leg) {
 	for {
@@ -121,9 +120,8 @@ func (h *hedges) run(l *leg) {
 	}
 }
 
-// renew gives the leg another attempt, in place of one that failed with err without a server's
-// application having seen it. It returns false if the RPC is decided: what was sent is not
-// kept any more.
+// renew replaces the leg's attempt, which failed with err before a server's application saw it, by a
+// new one. It returns false if the RPC is decided: what was sent is then no longer kept.
 func (h *hedges) renew(l *leg, err error) bool {
 	h.cs.mu.Lock()
 	if h.decided {
@@ -137,7 +135,7 @@ func (h *hedges) renew(l *leg, err error) bool {
 	return true
 }
 
-// try returns when the attempt has response headers, with nil, or when it is over.
+// try makes an attempt. It returns nil when the attempt has response headers, or its result when it is over.
 func (h *hedges) try(l *leg) error {
 	a := l.attempt
 	if err := l.start(a, nil, false); err != nil {
@@ -152,13 +150,13 @@ func (h *hedges) try(l *leg) error {
 	return a.result().Err()
 }
 
-// open sends the attempt what has been sent.
+// open marks the leg as on its way, and sends it what the stream has sent so far.
 func (h *hedges) open(l *leg) {
 	cs := h.cs
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if h.decided {
-		return // it was stopped
+		return // the leg has been stopped
 	}
 	l.onWay, h.begun = true, true
 	i, n := 0, cs.replay.Messages()
@@ -167,22 +165,22 @@ func (h *hedges) open(l *leg) {
 		l.hand(m, !cs.desc.ClientStreams || cs.replay.Ended() && i == n)
 	}
 	if cs.replay.Ended() && n == 0 {
-		_ = l.attempt.Stream.CloseSend() // whoever receives finds out
+		_ = l.attempt.Stream.CloseSend() // the receiver will find out
 	}
 	h.changed.Broadcast()
 }
 
-// hand sends a message that the stream keeps. It does not wait for room: the buffer for
-// retries bounds how much there can be.
+// hand sends a message that the stream keeps. It does not wait for room: the size of the buffer for
+// retries limits how much there can be.
 func (l *leg) hand(m sentMessage, last bool) {
 	m.out.payload.Data.Ref()
-	if l.attempt.Stream.Enqueue(m.out.payload, last) == nil { // else it is over, as its goroutine finds out
+	if l.attempt.Stream.Enqueue(m.out.payload, last) == nil { // otherwise the leg's goroutine finds out
 		l.tellSent(l.attempt, m.msg, m.out.sizes())
 	}
 }
 
-// settle is the end of a leg's goroutine. Without an error the attempt has response headers, or
-// has ended with success.
+// settle is the last step of a leg's goroutine. A nil error means that the attempt has response
+// headers, or has ended with success.
 func (h *hedges) settle(l *leg, err error) {
 	cs := h.cs
 	cs.mu.Lock()
@@ -220,10 +218,10 @@ func (h *hedges) settle(l *leg, err error) {
 	cs.mu.Unlock()
 }
 
-// errOutrun is the status of an attempt that had response headers, but later than another.
+// errOutrun is the status of an attempt that got response headers, but later than another one.
 var errOutrun = status.Error(codes.Canceled, "grpc: another attempt of a hedged RPC was first")
 
-// decideLocked makes l the attempt that counts. err is how it ended, if it did.
+// decideLocked makes l the attempt that counts. err is its error if it has failed, otherwise nil.
 func (h *hedges) decideLocked(l *leg, err error) {
 	h.decided, h.lost = true, err
 	h.cs.attempt = l.attempt
@@ -237,8 +235,8 @@ func (h *hedges) decideLocked(l *leg, err error) {
 	h.changed.Broadcast()
 }
 
-// endLocked ends the race of an RPC that is over, and waits for its goroutines. mu is free
-// while it waits.
+// endLocked ends the race of an RPC that is over, and waits for its goroutines. It unlocks mu while it
+// waits.
 func (h *hedges) endLocked() {
 	if !h.decided {
 		h.decided = true
@@ -253,8 +251,7 @@ func (h *hedges) endLocked() {
 	}
 }
 
-// await returns when there is an attempt that counts, or with the error that the RPC ended
-// with.
+// await waits until there is an attempt that counts. An error is the one that the RPC ended with.
 func (h *hedges) await() error {
 	cs := h.cs
 	cs.mu.Lock()
@@ -262,7 +259,7 @@ func (h *hedges) await() error {
 	for !h.decided {
 		h.changed.Wait()
 	}
-	if cs.attempt.Stream == nil && h.lost == nil { // it was given up
+	if cs.attempt.Stream == nil && h.lost == nil { // the RPC was given up
 		if cs.failed != nil {
 			return cs.failed
 		}
@@ -271,9 +268,9 @@ func (h *hedges) await() error {
 	return h.lost
 }
 
-// send sends a message to all attempts, and keeps it. It returns false, and takes nothing,
-// if there is an attempt that counts. One that does not fit into the buffer makes the oldest
-// attempt count: it is the one on which most was sent.
+// send sends a message to all attempts, and keeps it. If there already is an attempt that counts, send
+// returns false and does not take out over. A message that does not fit into the buffer makes the
+// oldest attempt count: most has been sent on it.
 func (h *hedges) send(msg any, out outMessage) bool {
 	cs := h.cs
 	cs.mu.Lock()
@@ -295,8 +292,8 @@ func (h *hedges) send(msg any, out outMessage) bool {
 	return true
 }
 
-// narrowLocked lets no other attempt begin, and makes the oldest one with a stream count. If
-// there is none it waits, for one or for the end.
+// narrowLocked lets no other attempt begin, and makes the oldest attempt with a stream count. If
+// none has a stream, it waits for a change: a stream, or the end of a leg or the RPC.
 func (h *hedges) narrowLocked() {
 	lost := h.race.Close()
 	i := slices.IndexFunc(h.legs, func(l *leg) bool { return l.onWay })
@@ -311,7 +308,7 @@ func (h *hedges) narrowLocked() {
 	}
 }
 
-// closeSend ends what is sent, to all attempts. It returns false if there is one that
+// closeSend ends what is sent on all attempts. It returns false if there already is an attempt that
 // counts.
 func (h *hedges) closeSend() bool {
 	cs := h.cs
@@ -323,7 +320,7 @@ func (h *hedges) closeSend() bool {
 	cs.replay.KeepEnd()
 	for _, l := range h.legs {
 		if l.onWay {
-			_ = l.attempt.Stream.CloseSend() // its goroutine finds out
+			_ = l.attempt.Stream.CloseSend() // the leg's goroutine finds out
 		}
 	}
 	return true

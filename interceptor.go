@@ -4,24 +4,23 @@ package grpc
 
 import "context"
 
-// UnaryInvoker carries out a unary RPC. An interceptor calls the one it is given
-// to go on: the next interceptor, or the RPC itself.
+// UnaryInvoker performs a unary RPC. An interceptor calls the UnaryInvoker that it is given to go
+// on with the RPC: it is the next interceptor, or the RPC itself.
 type UnaryInvoker func(ctx context.Context, method string, req, reply any, cc *ClientConn, opts ...CallOption) error
 
-// UnaryClientInterceptor stands around every unary RPC of a client. It is
-// responsible for calling invoker, once, several times or not at all; what it
-// returns is the result of the RPC, and should be an error of package status.
-// method is the full name, "/package.Service/Method". opts are the options of the
-// call with the channel's default ones before them.
+// UnaryClientInterceptor is called for every unary RPC of a client. It is responsible for calling
+// invoker, once, several times or not at all. What it returns is the result of the RPC, and should
+// be an error of package status. method is the full name, "/package.Service/Method". opts are the
+// channel's default options, followed by those of the call.
 type UnaryClientInterceptor func(ctx context.Context, method string, req, reply any, cc *ClientConn, invoker UnaryInvoker, opts ...CallOption) error
 
-// Streamer begins a streaming RPC. An interceptor calls the one it is given to
-// go on.
+// Streamer begins a streaming RPC. An interceptor calls the Streamer that it is given to go on with
+// the RPC.
 type Streamer func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error)
 
-// StreamClientInterceptor stands around the beginning of every streaming RPC of a
-// client. It is responsible for calling streamer, and may wrap the stream that
-// this returns to see its messages. An error should be one of package status.
+// StreamClientInterceptor is called for every streaming RPC of a client, when that begins. It is
+// responsible for calling streamer. To see the RPC's messages, it may wrap the stream that streamer
+// returns. An error should be one of package status.
 type StreamClientInterceptor func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, streamer Streamer, opts ...CallOption) (ClientStream, error)
 
 // UnaryServerInfo describes a unary RPC to an interceptor of the server. It must
@@ -33,13 +32,13 @@ type UnaryServerInfo struct {
 	FullMethod string
 }
 
-// UnaryHandler carries out a unary RPC on a server: the next interceptor, or the
-// method of the service. The error should be one of package status; others become
-// codes.Unknown, those of package context the code that fits.
+// UnaryHandler performs a unary RPC on a server: it is the next interceptor, or the method of the
+// service. The error should be one of package status. Errors of package context get the code that
+// fits, all others codes.Unknown.
 type UnaryHandler func(ctx context.Context, req any) (any, error)
 
-// UnaryServerInterceptor stands around every unary RPC of a server. It is
-// responsible for calling handler; what it returns is the result of the RPC.
+// UnaryServerInterceptor is called for every unary RPC of a server. It is responsible for calling
+// handler. What it returns is the result of the RPC.
 type UnaryServerInterceptor func(ctx context.Context, req any, info *UnaryServerInfo, handler UnaryHandler) (resp any, err error)
 
 // StreamServerInfo describes a streaming RPC to an interceptor of the server. It
@@ -53,13 +52,13 @@ type StreamServerInfo struct {
 	IsServerStream bool
 }
 
-// StreamServerInterceptor stands around every streaming RPC of a server, those of
-// the unknown-service handler included. It is responsible for calling handler,
-// with ss or something that wraps it; what it returns is the result of the RPC.
+// StreamServerInterceptor is called for every streaming RPC of a server, including those of the
+// unknown-service handler. It is responsible for calling handler, with ss or a stream that wraps ss.
+// What it returns is the result of the RPC.
 type StreamServerInterceptor func(srv any, ss ServerStream, info *StreamServerInfo, handler StreamHandler) error
 
-// chainUnaryServer makes one interceptor of several, nil of none. The first is the
-// outermost.
+// chainUnaryServer combines interceptors into one, the first as the outermost. It returns nil if there
+// are none.
 func chainUnaryServer(list []UnaryServerInterceptor) UnaryServerInterceptor {
 	switch len(list) {
 	case 0:

@@ -23,20 +23,21 @@ const (
 // messageWriter turns the messages of one RPC into bytes.
 type messageWriter struct {
 	codec      encoding.CodecV2
-	compressor encoding.Compressor // nil: messages go as they are
-	max        int                 // bytes of a message as it is sent
+	compressor encoding.Compressor // nil: messages are not compressed
+	max        int                 // limit of a message's size as it is sent, in bytes
 	pool       mem.BufferPool
-	keep       bool // outMessage.plain is wanted
+	keep       bool // fill in outMessage.plain
 	lend       lending
 }
 
-// lending says whether a large field of a message may be sent from where it lies.
+// lending says whether the transport may send a large field of a message from the program's memory, without
+// a copy.
 type lending uint8
 
 const (
 	lendNothing lending = iota
 	lendAwhile          // until Payload.Lent is reclaimed
-	lendForever         // the program does not change it any more
+	lendForever         // for good: the program never changes the field again
 )
 
 // outMessage is a message that is ready to be sent.
@@ -46,14 +47,14 @@ type outMessage struct {
 	plain   []byte // a copy of the message before compression, for a binary log; see messageWriter.keep
 }
 
-// sizes must be asked for before the payload is handed over.
+// sizes returns the sizes of the message. Call it before the payload is handed over.
 func (m *outMessage) sizes() messageSizes {
 	return messageSizes{length: m.length, wire: m.payload.Data.Len(), plain: m.plain}
 }
 
-// prepared is a *PreparedMsg.
+// prepared is implemented by *PreparedMsg.
 type prepared interface {
-	// take returns the message for one sending, if that may have so many bytes.
+	// take returns the message for one sending. It fails if the message has more than limit bytes.
 	take(limit int) (outMessage, error)
 }
 
@@ -69,14 +70,14 @@ func (w *messageWriter) write(msg any) (out outMessage, err error) {
 	}
 	out.payload.Data, out.payload.Lent, out.length = data, lent, data.Len()
 	if w.keep {
-		// An empty message that is sent is not nil in the log; one that is received is.
+		// In the log, an empty message is not nil if it was sent, and nil if it was received.
 		if out.plain = data.Materialize(); out.plain == nil {
 			out.plain = []byte{}
 		}
 	}
 	if w.compressor != nil {
 		out.payload, err = compress(w.compressor, data, w.pool)
-		giveBack(lent) // it was read
+		giveBack(lent) // the compressor has read it
 		if err != nil {
 			return outMessage{}, err
 		}
@@ -89,20 +90,21 @@ func (w *messageWriter) write(msg any) (out outMessage, err error) {
 	return out, nil
 }
 
-// giveBack gives up the lender's reference to what nobody has any more.
+// giveBack drops the lender's reference to memory that nobody else holds any more.
 func giveBack(lent *transport.Borrowed) {
 	if lent != nil {
 		lent.Free()
 	}
 }
 
-// aroundEncoder is a codec, such as this module's own, that can encode a message around a large
-// field, which lies where it is. large is nil, and tail too, where head has all.
+// aroundEncoder is implemented by codecs, such as this module's own, that can encode a message without
+// copying a large field: large is the field in the program's memory. If large is nil, head has the whole
+// message, and tail is nil too.
 type aroundEncoder interface {
 	MarshalAround(msg any) (head mem.Buffer, large []byte, tail mem.Buffer, err error)
 }
 
-// encodeLending is encode, where a large field of msg may be lent.
+// encodeLending is like encode, but may lend a large field of msg, as how says.
 func encodeLending(codec encoding.CodecV2, msg any, how lending) (transport.Pieces, *transport.Borrowed, error) {
 	c, ok := codec.(aroundEncoder)
 	if how == lendNothing || !ok || msg == nil {
@@ -144,12 +146,12 @@ func encodeLending(codec encoding.CodecV2, msg any, how lending) (transport.Piec
 	return data, lent, err
 }
 
-// maxLent is the most that is lent until it is reclaimed, in bytes: what is left then is copied under the
-// connection's lock.
+// maxLent is the size in bytes of the largest field that may be lent until it is reclaimed: what has not been
+// sent by then is copied under the connection's lock.
 const maxLent = 16 << 20
 
-// lendable reports whether a field may be lent in this way. One that is lent for ever must not keep much more
-// memory alive than its own length: a peer that does not read would hold that.
+// lendable reports whether a field may be lent as how says. A field that is lent for ever must not keep
+// much more memory alive than its own length, as a peer that does not read would hold that memory.
 func lendable(large []byte, how lending) bool {
 	if how == lendForever {
 		return cap(large)-len(large) <= len(large)/5
@@ -157,10 +159,9 @@ func lendable(large []byte, how lending) bool {
 	return len(large) <= maxLent
 }
 
-// encode returns msg as the codec has it. The caller owns the result. The error is
-// a status.
+// encode returns msg as the codec encodes it. The caller owns the result. The error is a status.
 func encode(codec encoding.CodecV2, msg any) (transport.Pieces, error) {
-	if msg == nil { // a typed nil is for the codec to judge
+	if msg == nil { // a typed nil goes to the codec
 		return transport.Pieces{}, nil
 	}
 	data, err := marshal(codec, msg)
@@ -174,7 +175,7 @@ func marshalError(err error) error {
 	return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
 }
 
-// checkLength takes over data and returns it, if the wire has room for its length.
+// checkLength takes over data and returns it. It fails if the length does not fit into the wire's prefix.
 func checkLength(data transport.Pieces) (transport.Pieces, error) {
 	if n := data.Len(); uint64(n) > transport.MaxMessageLen {
 		data.Free()
@@ -195,14 +196,14 @@ func marshal(codec encoding.CodecV2, msg any) (transport.Pieces, error) {
 	return transport.PiecesOf(s), err
 }
 
-// wholeEncoder is a codec, such as this module's own, that encodes a message in one piece without
-// a BufferSlice around it, which would be an allocation.
+// wholeEncoder is implemented by codecs, such as this module's own, that encode a message in one piece.
+// That saves the allocation of a BufferSlice around it.
 type wholeEncoder interface {
 	MarshalWhole(msg any) (mem.Buffer, error)
 }
 
-// compress takes over data and returns it as a payload: compressed, unless there
-// is no compressor or nothing to compress. The error is a status.
+// compress takes over data and returns it as a payload, compressed unless c is nil or data is empty.
+// The error is a status.
 func compress(c encoding.Compressor, data transport.Pieces, pool mem.BufferPool) (transport.Payload, error) {
 	if c == nil || data.Len() == 0 {
 		return transport.Payload{Data: data}, nil
@@ -240,11 +241,11 @@ func checkSendSize(data *transport.Pieces, limit int) error {
 type messageReader struct {
 	codec        encoding.CodecV2
 	encoding     string              // grpc-encoding of the peer's messages
-	decompressor encoding.Compressor // for encoding; nil: look for a registered one
+	decompressor encoding.Compressor // the one used last; nil: a registered one is looked up
 	max          int                 // bytes of a message, before and after decompression
 	pool         mem.BufferPool
 	server       bool
-	keep         bool   // plain is wanted
+	keep         bool   // fill in plain
 	plain        []byte // a copy of the last message, decompressed, for a binary log
 }
 
@@ -273,7 +274,7 @@ func (r *messageReader) read(m transport.Message, msg any) (length int, err erro
 	return length, unmarshal(r.codec, data, msg)
 }
 
-// decompress takes over m, which is compressed, and returns the message.
+// decompress takes over m, which is compressed, and returns it decompressed.
 func (r *messageReader) decompress(m transport.Message) (mem.BufferSlice, error) {
 	data := mem.BufferSlice{m.Data.Buffer()}
 	defer data.Free()
@@ -295,8 +296,8 @@ func (r *messageReader) decompress(m transport.Message) (mem.BufferSlice, error)
 	return r.readLimited(from)
 }
 
-// tooLargeInside is the error of a message that is larger than the limit when it is
-// decompressed; n bytes of it were looked at. A Decompressor of the program has it in other words.
+// tooLargeInside returns the error for a message that is larger than the limit once it is decompressed;
+// n is how many of its bytes were decompressed. The text differs for a Decompressor that the program set.
 func (r *messageReader) tooLargeInside(n int) error {
 	if _, whole := r.decompressor.(wholeCompressor); whole {
 		return status.Errorf(codes.ResourceExhausted, "grpc: message after decompression larger than max (%d vs. %d)", n, r.max)
@@ -304,8 +305,8 @@ func (r *messageReader) tooLargeInside(n int) error {
 	return status.Errorf(codes.ResourceExhausted, "grpc: received message after decompression larger than max %d", r.max)
 }
 
-// readLimited reads what a decompressor yields, but no more than one byte beyond the limit:
-// the peer decides how much there would be.
+// readLimited reads what a decompressor yields, but no more than one byte beyond the limit: the peer
+// decides how much there is.
 func (r *messageReader) readLimited(from io.Reader) (mem.BufferSlice, error) {
 	limit := int64(r.max)
 	if limit < math.MaxInt64 {
@@ -324,7 +325,7 @@ func (r *messageReader) readLimited(from io.Reader) (mem.BufferSlice, error) {
 	return out, nil
 }
 
-// findDecompressor makes sure that there is one for the stream's encoding.
+// findDecompressor makes sure that r has a decompressor for the stream's encoding.
 func (r *messageReader) findDecompressor() error {
 	if r.decompressor != nil && r.decompressor.Name() == r.encoding {
 		return nil
@@ -359,24 +360,24 @@ func decode(codec encoding.CodecV2, m transport.Message, msg any) error {
 	return unmarshal(codec, data, msg)
 }
 
-// wholeDecoder is a codec, such as this module's own, that decodes a message in one piece
-// without a BufferSlice around it, which would be an allocation. It keeps nothing of data.
+// wholeDecoder is implemented by codecs, such as this module's own, that decode a message that is in one
+// piece. That saves the allocation of a BufferSlice around it. The codec must keep nothing of data.
 type wholeDecoder interface {
 	UnmarshalWhole(data []byte, msg any) error
 }
 
-// ownFrom is from how many bytes on an owningDecoder is asked.
+// ownFrom is the smallest message, in bytes, that an owningDecoder is given to own.
 const ownFrom = 64 << 10
 
-// owningDecoder is a codec that can decode a large message without a copy: msg then lies in data,
-// which nobody else uses any more. Where it has not kept data, owned is false.
+// owningDecoder is implemented by codecs that can decode a large message without a copy: msg then refers to
+// data, which nobody else uses any more. If the codec has kept nothing of data, owned is false.
 type owningDecoder interface {
 	UnmarshalOwn(data []byte, msg any) (owned bool, err error)
 }
 
-// decodeOwn takes over m, which lies in data, and decodes it into msg.
+// decodeOwn takes over m, whose bytes are data, and decodes it into msg.
 func decodeOwn(c owningDecoder, m transport.Message, data []byte, msg any) (err error) {
-	owned := true // also after a panic: nobody knows what msg has kept
+	owned := true // also after a panic: msg may refer to data by then
 	defer func() {
 		if owned {
 			m.Data.Own()

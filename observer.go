@@ -11,16 +11,16 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// EnableTracing has RPCs recorded for the pages of golang.org/x/net/trace, in a program that
+// EnableTracing makes RPCs appear on the pages of golang.org/x/net/trace, in a program that
 // imports google.golang.org/grpc/experimental/nettrace or is built with the tag grpctrace. In
-// any other program it has no effect, so that golang.org/x/net/trace need not be linked. Set
+// any other program it has no effect, so that programs need not link golang.org/x/net/trace. Set
 // it before the first RPC.
 var EnableTracing bool
 
-// statsHandlers are told what happens. There may be none.
+// statsHandlers are the stats handlers of a channel or a server. There may be none.
 type statsHandlers []stats.Handler
 
-// tag lets each handler add to the context of an RPC, or of an attempt.
+// tag lets each handler add values to the context of an RPC or of an attempt.
 func (hs statsHandlers) tag(ctx context.Context, info *stats.RPCTagInfo) context.Context {
 	for _, h := range hs {
 		ctx = h.TagRPC(ctx, info)
@@ -37,12 +37,12 @@ func (hs statsHandlers) emit(ctx context.Context, event stats.RPCStats) {
 // messageSizes are the sizes of a message in bytes.
 type messageSizes struct {
 	length int // decompressed
-	wire   int // as it travels, without framing
+	wire   int // as sent, without the length prefix
 
-	plain []byte // the message decompressed, where a binary log wants it
+	plain []byte // the message decompressed, if a binary log wants it
 }
 
-// message is what plugins of telemetry are told.
+// message returns the sizes in the form that telemetry plugins are given.
 func (n messageSizes) message() telemetry.Message {
 	return telemetry.Message{Length: n.length, Compressed: n.wire}
 }

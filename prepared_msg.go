@@ -14,11 +14,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// PreparedMsg is a message that was encoded and compressed once, to be given to
-// SendMsg of any number of streams that have the same codec and compressor. They
-// share its memory, which is the garbage collector's, and sending it allocates nothing. The
-// zero value holds nothing until Encode. It is not for several goroutines while
-// Encode runs; afterwards they may all send it.
+// PreparedMsg is a message that is encoded and compressed once. It can be given to SendMsg of any
+// number of streams that have the same codec and compressor: they share its memory, which the garbage
+// collector frees, and sending it allocates nothing. The zero value holds nothing until Encode has been
+// called. While Encode runs only one goroutine may use a PreparedMsg; afterwards several may send it
+// at once.
 //
 // Experimental: this API may change in a later release.
 type PreparedMsg struct {
@@ -27,10 +27,9 @@ type PreparedMsg struct {
 	ready   bool
 }
 
-// Encode makes p the message msg as the stream s would send it. s may be a stream
-// of an interceptor's, but its context must be that of an RPC of this package or
-// derive from one: otherwise, and if encoding fails, the error is a status with
-// codes.Internal.
+// Encode stores msg in p in the form in which the stream s would send it. s may be an interceptor's
+// stream, but its context must be the context of an RPC of this package, or derive from one.
+// If it is not, or if encoding fails, Encode returns a status with codes.Internal.
 func (p *PreparedMsg) Encode(s Stream, msg any) error {
 	w, ok := s.Context().Value(messageWriterKey{}).(*messageWriter)
 	if !ok {
@@ -39,7 +38,7 @@ func (p *PreparedMsg) Encode(s Stream, msg any) error {
 	return p.encodeBy(w, msg)
 }
 
-// encodeBy is Encode for the streams whose messages w writes.
+// encodeBy does what Encode does, for streams whose messages w writes.
 func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 	data, err := encode(w.codec, msg)
 	if err != nil {
@@ -53,7 +52,7 @@ func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 	if err != nil {
 		return err
 	}
-	// The memory must not go back to a pool: nobody knows when p is sent last.
+	// The memory must not go back to a pool, as nobody knows when p is sent for the last time.
 	kept := mem.SliceBuffer(m.payload.Data.Materialize())
 	m.payload.Data.Free()
 	m.payload.Data = transport.OnePiece(kept)
@@ -61,17 +60,16 @@ func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 	return nil
 }
 
-// take returns the message for one sending.
+// take implements prepared.
 func (p *PreparedMsg) take(limit int) (outMessage, error) {
 	if !p.ready {
 		return outMessage{}, status.Error(codes.Internal, "grpc: a PreparedMsg was sent without Encode")
 	}
-	// Sending only reads the memory, and counts references, which that does not have.
+	// Sending only reads the memory, and counts references. Memory of the garbage collector has no count.
 	return p.message, checkSendSize(&p.message.payload.Data, limit)
 }
 
-// messageWriterKey finds, in the context of a stream of either side, the
-// *messageWriter of its RPC.
+// messageWriterKey finds the *messageWriter of an RPC in the context of its stream, on either side.
 type messageWriterKey struct{}
 
 // prepare returns msg as a *PreparedMsg for the streams whose messages w writes.
@@ -83,8 +81,8 @@ func prepare(w *messageWriter, msg any) (any, error) {
 	return p, nil
 }
 
-// kindOf tells the streams apart that can't send the same PreparedMsg. Those with a codec or
-// a compressor that can't be compared share with nobody.
+// kindOf returns a Kind that is equal for streams that can send the same PreparedMsg. A stream whose
+// codec or compressor can't be compared shares with no other.
 func kindOf(codec encoding.CodecV2, compressor encoding.Compressor, plain bool) handover.Kind {
 	k := handover.Kind{Codec: codec, Plain: plain, Sure: isPlain(codec)}
 	if compressor != nil {
@@ -96,8 +94,8 @@ func kindOf(codec encoding.CodecV2, compressor encoding.Compressor, plain bool) 
 	return k
 }
 
-// isKind reports whether kindOf with the same arguments is k. It is asked for each stream that a
-// message is sent to, and has to be fast.
+// isKind reports whether kindOf with the same arguments returns k. It is called for each stream that a
+// message is sent to, so it has to be fast.
 func isKind(k *handover.Kind, codec encoding.CodecV2, compressor encoding.Compressor, plain bool) bool {
 	if !k.Sure {
 		return *k == kindOf(codec, compressor, plain)
@@ -105,7 +103,7 @@ func isKind(k *handover.Kind, codec encoding.CodecV2, compressor encoding.Compre
 	return k.Plain == plain && k.Codec == any(codec) && k.Compressor == any(compressor)
 }
 
-// isComparable reports whether v can be compared; nil can.
+// isComparable reports whether v can be compared. A nil v can.
 func isComparable(v any) bool { return v == nil || reflect.ValueOf(v).Comparable() }
 
 // isPlain reports whether all values of v's type can be compared.
@@ -121,11 +119,11 @@ func isPlain(v any) bool {
 	return always.(bool)
 }
 
-// plainTypes says of types whether isPlainType.
+// plainTypes maps types to what isPlainType returns for them.
 var plainTypes sync.Map
 
-// isPlainType reports whether all values of type t can be compared. Not so for a type with
-// interfaces in it: that depends on what they hold.
+// isPlainType reports whether all values of type t can be compared. It returns false for a type with
+// interfaces in it, whose values can be compared or not depending on what the interfaces hold.
 func isPlainType(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface:

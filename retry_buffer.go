@@ -10,33 +10,33 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// sentMessage is a message kept for another attempt. It holds a reference of its own.
+// sentMessage is a message that is kept for other attempts. It holds a reference of its own.
 type sentMessage struct {
 	out outMessage
 	msg any
-	run *sentRun // in place of these, several small ones; mostly nil
+	run *sentRun // several small messages in place of out and msg; mostly nil
 }
 
-// sentRun is small messages that are kept together.
+// sentRun is a number of small messages that are kept together.
 type sentRun struct {
 	retry.Run
-	msgs []any // what was encoded, for stats handlers; empty if there are none
+	msgs []any // the messages before encoding, for stats handlers; empty if there are none
 }
 
 const (
-	// keptWhole is how many messages are kept as they are: most RPCs have no more before they
-	// are committed, and to keep is then to count a reference.
+	// keptWhole is how many messages are kept as they are, which costs no more than a reference.
+	// Most RPCs send no more messages before they are committed.
 	keptWhole = 8
-	// keptTogether is up to how many bytes a message behind these is copied to a Run.
+	// keptTogether is the largest size, in bytes, of a later message that is copied to a Run.
 	keptTogether = 1 << 10
 )
 
-// keptSize is what a message counts in the buffer for retries: its bytes and the prefix, as in the
-// published module.
+// keptSize returns how much of the buffer for retries a message takes: its bytes and the prefix, as in
+// the published module.
 func keptSize(m *outMessage) int { return m.payload.Data.Len() + transport.FramingLen }
 
-// keepLocked takes over a message, for other attempts. It returns false if more is kept by now than
-// may be.
+// keepLocked takes over a message, and keeps it for other attempts. It returns false if the kept messages
+// now exceed the limit.
 func (cs *clientStream) keepLocked(m sentMessage) bool {
 	n, size := m.out.payload.Data.Len(), keptSize(&m.out)
 	sent := cs.replay.Sent()
@@ -66,7 +66,7 @@ func (cs *clientStream) keepLocked(m sentMessage) bool {
 	return cs.replay.Extend(size, cs.info.retryBuffer)
 }
 
-// keptLocked are the messages that are kept, in their order.
+// keptLocked yields the messages that are kept, in the order in which they were sent.
 func (cs *clientStream) keptLocked() iter.Seq[sentMessage] {
 	return func(yield func(sentMessage) bool) {
 		for _, m := range cs.replay.Sent() {

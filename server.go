@@ -22,34 +22,34 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// ErrServerStopped is what Serve returns when the server was stopped before.
+// ErrServerStopped is what Serve returns if the server was stopped before the call.
 var ErrServerStopped = errors.New("grpc: the server has been stopped")
 
-// Server serves RPCs. Make it with [NewServer]. Its methods may be called by any
-// goroutine.
+// Server serves RPCs. [NewServer] makes one. Several goroutines may call its methods at the same
+// time.
 type Server struct {
 	opts     serverOptions
-	host     transport.ServerHost // what connections have in common
-	unwatch  func()               // ends the reports of package footprint to the metrics recorders; nil: there are none
+	host     transport.ServerHost // what all connections share
+	unwatch  func()               // stops package footprint from reporting to the metrics recorders; may be nil
 	channelz *channelz.Node
 	running  handlerCount
 
-	beginDrain context.CancelFunc // ends host.Drain
+	beginDrain context.CancelFunc // cancels host.Drain
 
-	// Changed by RegisterService only, which mu orders before Serve.
+	// Only RegisterService changes these. It is called before Serve; mu orders the two.
 	services map[string]*serviceInfo
 	methods  map[string]*method // by "/package.Service/Method"
 
-	mu        sync.Mutex // guards what follows; nothing that can wait happens under it
-	empty     sync.Cond  // signalled when the last of conns goes, and stats handlers know
+	mu        sync.Mutex // guards what follows; a goroutine that holds it never waits
+	empty     sync.Cond  // signalled when openConns has become 0
 	state     serverState
 	begun     bool // Serve or ServeHTTP was called
 	listeners map[*served]struct{}
-	// handshakes are the connections that are not among conns yet.
+	// handshakes are the connections that are not yet in conns.
 	handshakes map[*handshake]struct{}
 	conns      connSet
-	telling    int                            // connections that are gone, of whose end stats handlers are being told
-	starting   map[*transport.Server]struct{} // those of conns whose Start has not returned
+	telling    int                            // connections that are gone, while stats handlers are told of it
+	starting   map[*transport.Server]struct{} // the connections in conns whose Start has not returned
 	httpCalls  map[*transport.HandlerStream]struct{}
 
 	stopOnce sync.Once
@@ -65,7 +65,7 @@ const (
 	serverStopped
 )
 
-// serverHandler is the Server as the handler of its connections.
+// serverHandler implements transport.ServerHandler for a Server.
 type serverHandler Server
 
 // NewServer returns a server that has no services and accepts nothing yet.
@@ -106,7 +106,7 @@ func NewServer(opt ...ServerOption) *Server {
 	return s
 }
 
-// callerOfNewServer names a server in channelz: "file.go:line".
+// callerOfNewServer returns where NewServer was called, as "file.go:line". channelz shows it as the server's name.
 func callerOfNewServer() string {
 	_, file, line, ok := runtime.Caller(2)
 	if !ok {
@@ -121,10 +121,10 @@ type serviceInfo struct {
 	impl any
 }
 
-// RegisterService adds a service, whose implementation is impl, to the server. It
-// must be called before Serve. Like generated code it is for the program's start:
-// it ends the program if the server serves already, if it has a service of the
-// name, or if impl does not have the methods that it needs.
+// RegisterService adds a service, whose implementation is impl, to the server. It must be called before
+// Serve. Like generated code, which calls it, it is meant for the program's start: it ends the program
+// if the server already serves, if a service of that name is registered, or if impl lacks methods of
+// the service.
 func (s *Server) RegisterService(desc *ServiceDesc, impl any) {
 	if impl != nil && desc.HandlerType != nil {
 		want := reflect.TypeOf(desc.HandlerType).Elem()
@@ -156,7 +156,7 @@ func (s *Server) addMethod(service, name string, m *method) {
 	s.methods[m.full] = m
 }
 
-// known returns the method of a path, nil if nobody serves it.
+// known returns the method of a path, or nil if the server has none.
 func (s *Server) known(path []byte) transport.Method {
 	if m := s.methods[string(path)]; m != nil {
 		return m
@@ -164,13 +164,13 @@ func (s *Server) known(path []byte) transport.Method {
 	return nil
 }
 
-// called is a call, as far as the choice of its method goes.
+// called is what methodOf needs to know of a call.
 type called interface {
 	Method() string
 	Known() transport.Method // may be nil
 }
 
-// methodOf returns the method that is called, nil if nobody serves it.
+// methodOf returns the method that st calls, or nil if the server has none.
 func (s *Server) methodOf(st called) *method {
 	if m, ok := st.Known().(*method); ok {
 		return m
@@ -179,10 +179,10 @@ func (s *Server) methodOf(st called) *method {
 	if m := s.methods[path]; m != nil || path == "" || path[0] == '/' {
 		return m
 	}
-	return s.methods["/"+path] // the transport lets it pass only where the environment says so
+	return s.methods["/"+path] // the transport accepts such a path only if the environment says so
 }
 
-// GetServiceInfo describes the services that are registered, by their names.
+// GetServiceInfo describes the registered services. The map's keys are their names.
 func (s *Server) GetServiceInfo() map[string]ServiceInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,13 +207,13 @@ func (s *Server) GetServiceInfo() map[string]ServiceInfo {
 
 var errStopping = errors.New("the server was stopped")
 
-// drainReason is the debug text of the GOAWAY.
+// drainReason is the debug text of the GOAWAY frames that GracefulStop sends.
 const drainReason = "graceful_stop"
 
-// Stop closes all listeners and connections and returns when they are gone. RPCs
-// that are under way fail with codes.Unavailable at their clients, and the
-// contexts of their handlers are cancelled; see also [WaitForHandlers]. It may be
-// called while GracefulStop runs, to cut that short, and more than once.
+// Stop closes all listeners and connections, and returns when they are gone. RPCs that are under way
+// fail with codes.Unavailable at their clients, and the contexts of their handlers are cancelled; see
+// also [WaitForHandlers]. Stop may be called more than once, and while GracefulStop runs, which then
+// returns sooner.
 func (s *Server) Stop() {
 	for _, c := range s.enter(serverStopped) {
 		c.Close(errStopping)
@@ -226,10 +226,9 @@ func (s *Server) Stop() {
 	s.markStopped()
 }
 
-// GracefulStop closes all listeners and tells the clients to make no new RPCs on
-// their connections, serves those that are under way to their end, and returns
-// when the connections and the handlers are gone. It may be called more than
-// once.
+// GracefulStop closes all listeners, tells the clients to begin no new RPCs on their connections, and
+// serves the RPCs that are under way to their end. It returns when the connections and the handlers
+// are gone. It may be called more than once.
 func (s *Server) GracefulStop() {
 	for _, c := range s.enter(serverDraining) {
 		c.Drain(drainReason)
@@ -250,8 +249,8 @@ func (s *Server) markStopped() {
 	})
 }
 
-// enter enters a state, if the server is not past it. It closes the listeners, and the
-// connections whose handshake is not over; it returns the others that have started.
+// enter moves the server to state, unless it is past that. It closes the listeners, and the connections
+// whose handshake is not over. It returns all other connections, except those that have not started.
 func (s *Server) enter(state serverState) []*transport.Server {
 	s.mu.Lock()
 	s.state = max(s.state, state)
@@ -260,7 +259,7 @@ func (s *Server) enter(state serverState) []*transport.Server {
 	}
 	conns := make([]*transport.Server, 0, s.conns.len())
 	for _, c := range s.conns.list {
-		if _, early := s.starting[c]; !early { // those are ended by started
+		if _, early := s.starting[c]; !early { // started ends those
 			conns = append(conns, c)
 		}
 	}
@@ -278,8 +277,8 @@ func (s *Server) enter(state serverState) []*transport.Server {
 	return conns
 }
 
-// awaitConns waits until there are no connections. No new ones come, as the state
-// is past running.
+// awaitConns waits until there are no connections. The state must be past serverRunning, so no new ones
+// come.
 func (s *Server) awaitConns() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,11 +287,11 @@ func (s *Server) awaitConns() {
 	}
 }
 
-// openConns is how many connections there are for who waits for their end. mu is held.
+// openConns returns how many connections a wait for their end has to wait for. The caller must hold mu.
 func (s *Server) openConns() int { return s.conns.len() + s.telling }
 
-// cancelHTTP ends the contexts of the calls behind net/http, whose connections are
-// not ours to close.
+// cancelHTTP ends the contexts of the calls behind net/http. Their connections belong to net/http, so the
+// server does not close them.
 func (s *Server) cancelHTTP() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,9 +300,8 @@ func (s *Server) cancelHTTP() {
 	}
 }
 
-// MethodHandler is the function that generated code has for a unary method. It
-// decodes the request by calling dec with a new message, and calls the method of
-// srv, through interceptor where that is not nil.
+// MethodHandler is the function that generated code has for a unary method. It calls dec with a new
+// message to decode the request, and then the method of srv, through interceptor if that is not nil.
 type MethodHandler func(srv any, ctx context.Context, dec func(any) error, interceptor UnaryServerInterceptor) (any, error)
 
 // MethodDesc is a unary method of a service.
@@ -313,22 +311,22 @@ type MethodDesc struct {
 	Handler    MethodHandler
 }
 
-// ServiceDesc describes a service to [Server.RegisterService]. It is generated.
+// ServiceDesc describes a service to [Server.RegisterService]. Generated code has one for each service.
 type ServiceDesc struct {
 	// ServiceName is the full name, "package.Service".
 	ServiceName string
-	// HandlerType is a nil pointer to the interface that implementations have to
-	// satisfy. nil: any will do.
+	// HandlerType is a nil pointer to the interface that implementations must satisfy. If
+	// HandlerType is nil, any type will do.
 	HandlerType any
 	Methods     []MethodDesc
 	Streams     []StreamDesc
-	// Metadata is not used here; GetServiceInfo passes it on. In generated code it
-	// is the name of the .proto file.
+	// Metadata is not used here, but GetServiceInfo returns it. In generated code it is the name
+	// of the .proto file.
 	Metadata any
 }
 
-// ServiceRegistrar takes services. [Server] is one; generated code asks for no more
-// than this, so that other servers can be given services too.
+// ServiceRegistrar is what generated code registers services with. [Server] implements it; other servers
+// can too.
 type ServiceRegistrar interface {
 	// RegisterService adds a service and its implementation. It must not be called
 	// once the server serves.
@@ -352,8 +350,7 @@ type ServiceInfo struct {
 	Metadata any
 }
 
-// method is what is registered under one full name: a unary method or a streaming
-// one.
+// method is a method that is registered under its full name. Either unary or stream is set.
 type method struct {
 	full   string
 	impl   any
@@ -364,13 +361,13 @@ type method struct {
 // Path implements transport.Method.
 func (m *method) Path() string { return m.full }
 
-// streamInfo is what interceptors are told.
+// streamInfo returns what interceptors are told of the method.
 func (m *method) streamInfo() *StreamServerInfo {
 	client, server := m.streams()
 	return &StreamServerInfo{FullMethod: m.full, IsClientStream: client, IsServerStream: server}
 }
 
-// streams says which sides of the method may send more than one message.
+// streams reports which sides of the method may send more than one message.
 func (m *method) streams() (client, server bool) {
 	if m.stream == nil {
 		return false, false
@@ -378,8 +375,8 @@ func (m *method) streams() (client, server bool) {
 	return m.stream.ClientStreams, m.stream.ServerStreams
 }
 
-// handlerCount counts the handlers that run. enter and leave are one atomic operation each,
-// as long as nobody waits, on what the calls of one connection share.
+// handlerCount counts the handlers that run. As long as nobody waits, enter and leave cost one atomic
+// operation each, on a shard of the counter that all calls of one connection use.
 type handlerCount struct {
 	n       tally.Tally
 	refused atomic.Bool // no more may enter
@@ -388,11 +385,11 @@ type handlerCount struct {
 	none sync.Cond
 }
 
-// enter reports whether a handler may run, of a call from p; each that may has to leave.
+// enter reports whether a handler may run for a call from p. If it may, leave must follow.
 func (h *handlerCount) enter(p *peer.Peer) bool {
 	h.n.At(unsafe.Pointer(p)).Add(1)
-	// Whoever waits has set refused before it looks at n: it sees this handler, or
-	// the handler sees it.
+	// A goroutine that waits sets refused before it looks at n. So either it sees this handler in n,
+	// or this handler sees refused.
 	if h.refused.Load() {
 		h.leave(p)
 		return false
@@ -411,7 +408,7 @@ func (h *handlerCount) leave(p *peer.Peer) {
 
 func (h *handlerCount) refuse() { h.refused.Store(true) }
 
-// wait follows refuse, and waits until no handler runs.
+// wait waits until no handler runs. refuse must be called before.
 func (h *handlerCount) wait() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// serverCall is one call as the transport has it, over HTTP/2 of our own
-// (*transport.ServerStream) or behind net/http (*transport.HandlerStream).
+// serverCall is one call as the transport has it: over this module's own HTTP/2
+// (*transport.ServerStream), or behind net/http (*transport.HandlerStream).
 type serverCall interface {
 	called
 	SetHeader(metadata.MD) error
@@ -84,8 +84,8 @@ func (s *Server) serveCall(st serverCall) {
 	if ss == nil {
 		return
 	}
-	// The handler of a stream may wait for long. Below it on the stack there is no more than
-	// this function, so that 4 KB are enough for it, interceptors and generated code.
+	// The handler of a stream may wait for long. Its stack has nothing below it but this function,
+	// so that 4 KB are enough for the handler, interceptors and generated code.
 	var (
 		m        = ss.method
 		err      error
@@ -105,13 +105,13 @@ func (s *Server) serveCall(st serverCall) {
 	ss.handled(err)
 }
 
-// begin does for a call what comes before its handler. It returns the stream of a streaming
-// call that has a handler, and serves all others to their end.
+// begin does what comes before the handler of a call. For a streaming call that has a handler it returns
+// the stream. It serves all other calls to their end, and returns nil.
 func (s *Server) begin(st serverCall) *serverStream {
 	ctx, err := s.tap(st)
 	if err != nil {
 		s.leavePlace(st)
-		_ = st.Finish(status.Convert(err)) // there is nobody else to tell
+		_ = st.Finish(status.Convert(err)) // an error can be reported to nobody
 		return nil
 	}
 	if s.opts.labelGoroutines {
@@ -146,33 +146,35 @@ func (s *Server) begin(st serverCall) *serverStream {
 	return nil
 }
 
-// left follows the handler of a call.
+// left is called after the handler of a call has returned.
 func (s *Server) left(st serverCall) {
 	if s.opts.labelGoroutines {
 		pprof.SetGoroutineLabels(st.Context())
 	}
-	if st.Owner() == nil { // else the call is not over
+	if st.Owner() == nil { // otherwise the call is not over
 		s.over(st)
 	}
 }
 
-// over follows the end of a call that was entered.
+// over is called when a call that has entered s.running and the limits has ended.
 func (s *Server) over(st serverCall) {
 	s.leavePlace(st)
 	s.opts.control.tracker.End(st)
 	s.running.leave(st.Peer())
 }
 
-// leavePlace makes room for another call under the limits. It is called as soon as the handler has
-// returned, so that there is room when the client learns of the end, and again at last.
+// leavePlace makes room under the limits for another call. It is called as soon as the handler has
+// returned, so that there is room when the client learns of the end, and again when the call is over.
+// Only the first call has an effect.
 func (s *Server) leavePlace(st serverCall) {
 	if s.opts.limits.limiter != nil && st.Leaves() {
 		s.opts.limits.leave(st.Method())
 	}
 }
 
-// refuse returns the status of a call to an unknown method, if no option observes such calls:
-// it then needs no goroutine. nil stands for all others, which serveCall serves.
+// refuse returns the status for a call that exceeds the limits, or whose method is unknown and that no
+// option observes. Such a call needs no goroutine. refuse returns nil for all other calls, which
+// serveCall serves.
 func (s *Server) refuse(st called) *status.Status {
 	if s.opts.limits.full(st.Method()) {
 		return tooManyRPCs
@@ -184,7 +186,7 @@ func (s *Server) refuse(st called) *status.Status {
 	return status.Convert(s.unknown(st.Method()))
 }
 
-// settle finds out how to serve a call, or why it can't be served.
+// settle finds out whether the call can be served, and with which context and compression.
 func (s *Server) settle(ctx context.Context, st servedCall, m *method) (context.Context, error) {
 	if m == nil {
 		return ctx, s.unknown(st.Method())
@@ -209,8 +211,8 @@ func (s *Server) unknown(path string) error {
 	return status.Errorf(codes.Unimplemented, "unknown method %s for service %s", name, service)
 }
 
-// tap lets the application's tap look at the call. Nothing more of the call runs if the context
-// that the tap returns has ended: its client has given up, or the tap wants no handler to run.
+// tap calls the application's tap. If the context that the tap returns has ended, nothing more of the
+// call runs: either the client has given up, or the tap wants no handler to run.
 func (s *Server) tap(st serverCall) (context.Context, error) {
 	ctx := st.Context()
 	if s.opts.transport.Tap == nil {
@@ -229,9 +231,8 @@ func (s *Server) tap(st serverCall) (context.Context, error) {
 	return ctx, nil
 }
 
-// settleCompression refuses a call whose messages can't be read, and chooses the
-// encoding of the replies: that of the request, unless an option says otherwise or the
-// client does not accept it.
+// settleCompression fails if the call's messages can't be read. Otherwise it chooses the encoding of the
+// replies: that of the request, unless an option sets another or the client does not accept it.
 func (s *Server) settleCompression(st servedCall) error {
 	theirs := st.RecvCompress()
 	known := theirs == "" || theirs == encoding.Identity ||
@@ -245,14 +246,14 @@ func (s *Server) settleCompression(st servedCall) error {
 	case encoding.GetCompressor(theirs) == nil:
 		return nil
 	}
-	// A client that does not say what it accepts is taken to read what it may send.
+	// A client that does not say what it accepts is assumed to accept the encodings that it may send.
 	if list := st.AcceptEncoding(); list != "" && !transport.AcceptsEncoding(list, theirs) {
 		return nil
 	}
 	return st.SetSendCompress(theirs)
 }
 
-// serveUnary serves a call of one request and one reply.
+// serveUnary serves a call that has one request and one reply.
 func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error {
 	codec := s.codecOf(st)
 	decode := func(msg any) error { return s.receiveOne(st, codec, msg) }
@@ -261,7 +262,7 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 		return end(st, err)
 	}
 	w := s.writer(st, codec)
-	if !st.watch.handlesMessages() { // else the program hears when it may use the message again
+	if !st.watch.handlesMessages() { // stats handlers learn when the program may use the message again
 		w.lend = lendForever
 	}
 	out, err := w.write(reply)
@@ -270,17 +271,17 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 	}
 	sizes := out.sizes()
 	if st.watch.keepsPlain() {
-		// Message and status are sent one after the other, so that both are logged before the
-		// client can have them.
+		// Message and status are sent one after the other, so that the log has both before the client
+		// has the status.
 		if err := st.Send(out.payload); err != nil {
-			return end(st, err) // the response headers may be what cannot be sent
+			return end(st, err) // perhaps the response headers can't be sent
 		}
 		st.watch.sent(reply, sizes)
 		return end(st, nil)
 	}
 	if !st.watch.handlesMessages() {
-		// Many calls may wait here for their turn to write, and a reply takes several times what it
-		// is encoded to.
+		// Many calls may wait below for their turn to write. A reply takes several times the memory of
+		// its encoded form, so let the garbage collector have it.
 		reply = nil
 	}
 	told := st.watch.replying(reply, sizes)
@@ -291,7 +292,7 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 	return nil
 }
 
-// handleUnary runs the handler of a call, which has left its place when it returns.
+// handleUnary runs the handler of a call. When it returns, the call has left its place under the limits.
 func (s *Server) handleUnary(ctx context.Context, st serverCall, m *method, decode func(any) error) (any, error) {
 	defer s.leavePlace(st)
 	return m.unary.Handler(m.impl, ctx, decode, s.opts.unary)
@@ -307,7 +308,7 @@ func (s *Server) routerOf(accepted net.Conn) (rpcconfig.Router, *connDrain, erro
 	return r, d, err
 }
 
-// route asks the Router of the call's connection, if there is one.
+// route asks the Router of the call's connection, if there is one, how to serve the call.
 func (s *Server) route(ctx context.Context, m *method) (context.Context, error) {
 	if s.opts.rpcConfig == nil {
 		return ctx, nil
@@ -319,15 +320,15 @@ func (s *Server) route(ctx context.Context, m *method) (context.Context, error) 
 	return r.Route(ctx, m.full)
 }
 
-// connDrain drains one connection when a Source asks for it, which may be before the
-// connection has started. There is none (nil) without a Source.
+// connDrain drains one connection when a Source asks for it, perhaps before the connection has started.
+// It is nil if the server has no Source.
 type connDrain struct {
 	mu    sync.Mutex
 	asked bool
 	conn  *transport.Server // nil before it has started
 }
 
-// reconfigured is the debug text of the GOAWAY.
+// reconfigured is the debug text of the GOAWAY frames that connDrain sends.
 const reconfigured = "configuration_changed"
 
 func (d *connDrain) drain() {
@@ -353,9 +354,9 @@ func (d *connDrain) started(c *transport.Server) {
 	}
 }
 
-// labelGoroutine gives the goroutine that calls it, and those that it will start, the label
-// grpc.method, and returns the context that has it. pprof.SetGoroutineLabels with the context
-// from before takes it away.
+// labelGoroutine gives the calling goroutine, and those that it starts from then on, the label
+// grpc.method. It returns a context with the label. To remove the label, call pprof.SetGoroutineLabels
+// with the context from before.
 func labelGoroutine(ctx context.Context, method string) context.Context {
 	ctx = pprof.WithLabels(ctx, pprof.Labels("grpc.method", method))
 	pprof.SetGoroutineLabels(ctx)

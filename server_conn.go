@@ -22,14 +22,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Serve accepts connections from lis and serves the RPCs that come on them, each
-// on a goroutine of its own. It may be called for several listeners at once. It
-// closes lis, and returns when that fails (errors that call themselves temporary
-// are tried again), with the error; or when Stop or GracefulStop has done its
-// work, with nil. After either it returns [ErrServerStopped].
+// Serve accepts connections from lis, and serves the RPCs on them, each on a goroutine of its own. It
+// may be called for several listeners at once. It returns an error when lis fails; errors that say
+// they are temporary make it try again. It returns nil when Stop or GracefulStop has done its work.
+// In both cases it closes lis. If the server was stopped before the call, Serve returns
+// [ErrServerStopped].
 //
-// TCP connections keep the settings that the listener gave them; Go's own turn on
-// keepalive probes of the operating system, which [net.ListenConfig] can change.
+// TCP connections keep the settings that the listener gave them. Go's own listeners turn on keepalive
+// probes of the operating system, which [net.ListenConfig] can change.
 func (s *Server) Serve(lis net.Listener) error {
 	l := s.addListener(lis)
 	if l == nil {
@@ -47,7 +47,7 @@ func (s *Server) Serve(lis net.Listener) error {
 	return nil
 }
 
-// take begins a connection.
+// take begins to serve a new connection.
 func (s *Server) take(raw net.Conn) {
 	if h := s.addHandshake(raw); h != nil && s.opts.limits.accept(h) {
 		go s.handshake(h)
@@ -66,7 +66,7 @@ func (s *Server) stateNow() serverState {
 	return s.state
 }
 
-// addListener returns nil if the server is stopped.
+// addListener returns nil if the server has been stopped.
 func (s *Server) addListener(lis net.Listener) *served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,18 +79,18 @@ func (s *Server) addListener(lis net.Listener) *served {
 	return l
 }
 
-// removeListener closes l, unless the server did when it was stopped.
+// removeListener closes l, unless the server closed it when it was stopped.
 func (s *Server) removeListener(l *served) {
 	s.mu.Lock()
 	_, ours := s.listeners[l]
 	delete(s.listeners, l)
 	s.mu.Unlock()
 	if ours {
-		l.close() // it failed already
+		l.close() // its Accept has failed
 	}
 }
 
-// addHandshake takes a new connection, unless the server is stopped: then it returns nil.
+// addHandshake takes over a new connection. If the server has been stopped, it returns nil.
 func (s *Server) addHandshake(raw net.Conn) *handshake {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +102,8 @@ func (s *Server) addHandshake(raw net.Conn) *handshake {
 	return h
 }
 
-// handshake makes a connection one that serves RPCs. Its goroutine ends with it; the connection
-// then has one only while it needs it.
+// handshake turns a new connection into one that serves RPCs. It runs on a goroutine of its own.
+// After that the connection has a goroutine only while it needs one.
 func (s *Server) handshake(h *handshake) {
 	raw := h.raw
 	if !s.opts.limits.admit(h) {
@@ -117,7 +117,7 @@ func (s *Server) handshake(h *handshake) {
 		if errors.Is(err, credentials.ErrConnDispatched) {
 			return // it belongs to somebody else now
 		}
-		if !errors.Is(err, io.EOF) { // that is a port scan, or the health check of a load balancer
+		if !errors.Is(err, io.EOF) { // io.EOF is a port scan, or the health check of a load balancer
 			logger.Warningf("grpc: the handshake with %v failed: %v", raw.RemoteAddr(), err)
 			s.channelz.Trace(channelz.Warning, fmt.Sprintf("handshake with %v failed: %v", raw.RemoteAddr(), err), nil)
 		}
@@ -168,7 +168,7 @@ func (s *Server) secure(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	_ = raw.SetDeadline(time.Time{}) // it had the other one, or takes none
+	_ = raw.SetDeadline(time.Time{}) // clear the deadline; a connection that returns an error has none
 	return nc, auth, nil
 }
 
@@ -179,7 +179,7 @@ func (s *Server) forgetHandshake(h *handshake) {
 	delete(s.handshakes, h)
 }
 
-// addConn makes a connection one of the server's, unless that was stopped during
+// addConn moves a connection from handshakes to conns. It returns false if the server was stopped during
 // the handshake.
 func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 	s.mu.Lock()
@@ -190,7 +190,7 @@ func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 		return false
 	}
 	var socket *channelz.Socket
-	if s.channelz != nil { // else what it would tell need not be made
+	if s.channelz != nil { // otherwise its source need not be allocated
 		socket = channelz.NewSocket(s.channelz, channelz.Connection, transport.ConnSocket(c, ""))
 	}
 	s.conns.add(c, socket)
@@ -200,8 +200,8 @@ func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 	return true
 }
 
-// started says that c can be told to end, and does so if the server was stopped in
-// the meantime.
+// started records that c has started and so can be told to end. If the server was stopped in the
+// meantime, started tells it.
 func (s *Server) started(c *transport.Server) {
 	s.mu.Lock()
 	delete(s.starting, c)
@@ -216,8 +216,8 @@ func (s *Server) started(c *transport.Server) {
 	}
 }
 
-// beginConn tells the stats handlers of a connection, and returns the context that those of
-// its RPCs derive from. All handlers tag the context before the first is told ConnBegin.
+// beginConn tells the stats handlers that a connection begins. It returns the context that the contexts of
+// the connection's RPCs derive from. All handlers tag the context before the first is told ConnBegin.
 func (s *Server) beginConn(ctx context.Context, p *peer.Peer) context.Context {
 	if len(s.opts.stats) > 0 {
 		ctx = peer.NewContext(ctx, p)
@@ -266,7 +266,7 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	failure := transport.Failure(err)
 	s.mu.Lock()
 	socket, known := s.conns.remove(c)
-	if known { // before who waits for the last one to end looks at what is left
+	if known { // before openConns can become 0: a goroutine that waits for that looks at both
 		s.opts.control.tracker.EndConn(c, failure)
 		s.opts.limits.release(c)
 		s.telling++
@@ -288,9 +288,9 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	}
 }
 
-// connSet is the connections of a server: a word for each, as most of them are idle.
-// Guarded by the server's mu, as is the Place of each connection in it: one more than
-// its index, 0 for a connection in no set.
+// connSet is the connections of a server. It takes one word for each, as most of them are idle. The
+// server's mu guards it, and the field Place of each connection in it: its index plus one, or 0 for a
+// connection in no set.
 type connSet struct {
 	list    []*transport.Server
 	sockets map[*transport.Server]*channelz.Socket // nil while channelz is off
@@ -298,7 +298,7 @@ type connSet struct {
 
 func (s *connSet) len() int { return len(s.list) }
 
-// add takes c, whose socket may be nil.
+// add adds c. socket may be nil.
 func (s *connSet) add(c *transport.Server, socket *channelz.Socket) {
 	s.list = append(s.list, c)
 	c.Place = int32(len(s.list))
@@ -311,7 +311,7 @@ func (s *connSet) add(c *transport.Server, socket *channelz.Socket) {
 	s.sockets[c] = socket
 }
 
-// remove returns c's socket, and whether c was there.
+// remove returns c's socket, and whether c was in the set.
 func (s *connSet) remove(c *transport.Server) (socket *channelz.Socket, known bool) {
 	if c.Place == 0 {
 		return nil, false
@@ -326,9 +326,9 @@ func (s *connSet) remove(c *transport.Server) (socket *channelz.Socket, known bo
 	return socket, true
 }
 
-// served is a listener that Serve was called with, and handshake a connection whose handshake
-// is not over. Their addresses identify them: the listener and the connection are the
-// program's, of types that need not be comparable.
+// served is a listener that Serve was called with. handshake is a connection whose handshake is not
+// over. Maps have pointers to them as keys: the program's listeners and connections may have types
+// that can't be compared.
 type (
 	served struct {
 		lis    net.Listener
@@ -339,22 +339,21 @@ type (
 
 func (l *served) close() {
 	l.socket.Close()
-	_ = l.lis.Close() // it is not used any more, whatever Close returns
+	_ = l.lis.Close() // nobody uses it any more, whatever Close returns
 }
 
-// ServeHTTP serves the RPC that the request r is, so that a server of package
-// net/http can serve gRPC beside other things on one port. r must have come over
-// HTTP/2. It is slower than Serve. Options about connections (keepalive, windows, limits of
-// streams) have no effect: those are net/http's, as is TLS.
+// ServeHTTP serves the RPC of the request r, so that a server of package net/http can serve gRPC and
+// other requests on one port. r must have come over HTTP/2. ServeHTTP is slower than Serve. Options
+// about connections (keepalive, windows, limits of streams) have no effect, as the connections
+// belong to net/http, and so does TLS.
 //
-// GracefulStop waits for such calls, and Stop cancels their contexts; the
-// connections stay with net/http.
+// GracefulStop waits for such RPCs, and Stop cancels their contexts; net/http keeps the connections.
 //
 // Experimental: this API may change in a later release.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	st := transport.NewHandlerStream(w, r, &s.host)
 	if st == nil {
-		return // it is not an RPC, and has been answered
+		return // r is not an RPC, and has been answered
 	}
 	defer st.Release()
 	if !s.addHTTP(st) {
@@ -363,7 +362,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.removeHTTP(st)
 	if len(s.opts.stats) > 0 {
-		// To the stats handlers each call has a connection of its own.
+		// Each call behind net/http counts as a connection of its own for stats handlers.
 		st.Derive(func(ctx context.Context) context.Context { return s.beginConn(ctx, st.Peer()) })
 		defer s.endConn(st.Context())
 	}

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ServerTransportStream is what a unary handler can do with its RPC, other than to
-// reply. It is in the handler's context; tests of handlers can put one of their
-// own there. The methods may be called by any goroutine.
+// ServerTransportStream is what a unary handler can do with its RPC besides replying. It is in the
+// handler's context; tests of handlers can put a ServerTransportStream of their own there. Several
+// goroutines may call its methods at the same time.
 //
 // Experimental: this API may change in a later release.
 type ServerTransportStream interface {
@@ -29,16 +29,16 @@ type ServerTransportStream interface {
 	SetTrailer(md metadata.MD) error
 }
 
-// NewContextWithServerTransportStream returns a context in which SetHeader and the
-// other functions here find stream.
+// NewContextWithServerTransportStream returns a context in which SetHeader and the other functions of
+// this package find stream.
 //
 // Experimental: this API may change in a later release.
 func NewContextWithServerTransportStream(ctx context.Context, stream ServerTransportStream) context.Context {
 	return context.WithValue(ctx, ctxkey.ServerTransportStream{}, stream)
 }
 
-// ServerTransportStreamFromContext returns the stream of the RPC whose handler has
-// ctx, nil if it belongs to none.
+// ServerTransportStreamFromContext returns the stream of the RPC whose handler has ctx, or nil if ctx
+// belongs to no RPC.
 //
 // Experimental: this API may change in a later release.
 func ServerTransportStreamFromContext(ctx context.Context) ServerTransportStream {
@@ -46,8 +46,8 @@ func ServerTransportStreamFromContext(ctx context.Context) ServerTransportStream
 	return s
 }
 
-// Method returns the full name, "/package.Service/Method", of the RPC whose
-// handler has ctx; ok tells if there is one.
+// Method returns the full name, "/package.Service/Method", of the RPC whose handler has ctx. ok is false
+// if ctx belongs to no RPC.
 func Method(ctx context.Context) (name string, ok bool) {
 	s := ServerTransportStreamFromContext(ctx)
 	if s == nil {
@@ -56,12 +56,12 @@ func Method(ctx context.Context) (name string, ok bool) {
 	return s.Method(), true
 }
 
-// MethodFromServerStream is Method for the stream of a handler.
+// MethodFromServerStream returns what Method returns for the context of a handler's stream.
 func MethodFromServerStream(stream ServerStream) (string, bool) { return Method(stream.Context()) }
 
-// SetHeader adds to the metadata that the RPC, whose handler has ctx, sends first.
-// It fails with codes.Internal if ctx belongs to no RPC, if that metadata is sent
-// already, or if it can't be sent.
+// SetHeader adds md to the metadata that the RPC whose handler has ctx sends first. It fails with
+// codes.Internal if ctx belongs to no RPC, if that metadata has already been sent, or if md can't be
+// sent.
 func SetHeader(ctx context.Context, md metadata.MD) error {
 	if len(md) == 0 {
 		return nil
@@ -73,8 +73,8 @@ func SetHeader(ctx context.Context, md metadata.MD) error {
 	return s.SetHeader(md)
 }
 
-// SendHeader sends the metadata that the RPC sends first, with md added. It may be
-// called once, and fails like SetHeader.
+// SendHeader sends the metadata that the RPC sends first, with md added. It may be called once, and
+// fails when SetHeader would.
 func SendHeader(ctx context.Context, md metadata.MD) error {
 	s, err := streamOf(ctx)
 	if err != nil {
@@ -83,8 +83,8 @@ func SendHeader(ctx context.Context, md metadata.MD) error {
 	return s.SendHeader(md)
 }
 
-// SetTrailer adds to the metadata that the RPC sends with its status. It fails
-// with codes.Internal if ctx belongs to no RPC, or if the metadata can't be sent.
+// SetTrailer adds md to the metadata that the RPC sends with its status. It fails with codes.Internal if
+// ctx belongs to no RPC, or if md can't be sent.
 func SetTrailer(ctx context.Context, md metadata.MD) error {
 	if len(md) == 0 {
 		return nil
@@ -104,12 +104,12 @@ func streamOf(ctx context.Context) (ServerTransportStream, error) {
 	return s, nil
 }
 
-// SetSendCompressor names the registered compressor for the messages of the RPC to
-// its client; "identity" is none. It must be called before the RPC sends headers
-// or a message. It fails if ctx belongs to no RPC of a server, if there is no
-// compressor of the name, or if the client has not said that it can read it.
+// SetSendCompressor chooses the registered compressor for the messages that the RPC sends to its client;
+// "identity" stands for none. It must be called before the RPC sends headers or a message. It fails if
+// ctx belongs to no RPC of a server, if no compressor has that name, or if the client has not said that
+// it accepts the encoding.
 //
-// Without it, messages go with the encoding that the client's come with.
+// Without it, messages are sent with the encoding of the client's messages.
 //
 // Experimental: this API may change in a later release.
 func SetSendCompressor(ctx context.Context, name string) error {
@@ -128,8 +128,8 @@ func SetSendCompressor(ctx context.Context, name string) error {
 	return call.SetSendCompress(name)
 }
 
-// ClientSupportedCompressors returns the names of the encodings that the client of
-// the RPC can read, in its order. It fails if ctx belongs to no RPC of a server.
+// ClientSupportedCompressors returns the names of the encodings that the RPC's client accepts, in the
+// client's order. It fails if ctx belongs to no RPC of a server.
 //
 // Experimental: this API may change in a later release.
 func ClientSupportedCompressors(ctx context.Context) ([]string, error) {

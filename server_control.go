@@ -15,12 +15,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// controlOption is an option of package experimental/servercontrol. It is given the server.
+// controlOption is an option of package experimental/servercontrol. Control gives it the server.
 type controlOption interface{ Control(control.Server) }
 
-// serverControl is what a server has that is looked at, and drained, from outside.
+// serverControl is what a server needs so that others can inspect and drain it.
 type serverControl struct {
-	tracker *control.Tracker // nil: nobody looks
+	tracker *control.Tracker // nil: nobody inspects the server
 	owners  []controlOption
 }
 
@@ -34,14 +34,14 @@ func (o *serverOptions) addControl(opt ServerOption) {
 	}
 }
 
-// handControl passes the server, once it is set up, to each option that controls it.
+// handControl gives the server, once it is set up, to each controlOption.
 func (s *Server) handControl() {
 	for _, o := range s.opts.control.owners {
 		o.Control((*controlledServer)(s))
 	}
 }
 
-// controlledServer is a Server as package experimental/servercontrol has it.
+// controlledServer implements control.Server for a Server.
 type controlledServer Server
 
 // GracefulStop implements control.Server.
@@ -63,14 +63,14 @@ func (c *controlledServer) GracefulStop(ctx context.Context) (conns int, err err
 	return 0, nil
 }
 
-// drainNew follows the drain of a connection that began while the server was about to drain.
+// drainNew is called after Drain for a connection that began while the server was about to drain.
 func (s *Server) drainNew(c *transport.Server) {
 	if s.opts.control.tracker != nil {
 		c.EndSilentDrain()
 	}
 }
 
-// wakeWaiters has those look again who wait for connections or handlers to end.
+// wakeWaiters wakes the goroutines that wait for connections or handlers to end, so that they check ctx.
 func (s *Server) wakeWaiters() {
 	s.mu.Lock()
 	s.empty.Broadcast()
@@ -80,7 +80,8 @@ func (s *Server) wakeWaiters() {
 	s.running.mu.Unlock()
 }
 
-// awaitConnsUntil is awaitConns until ctx ends: then it reports how many are left.
+// awaitConnsUntil waits as awaitConns does, but no longer than until ctx ends. left is how many connections
+// there are then.
 func (s *Server) awaitConnsUntil(ctx context.Context) (left int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +94,7 @@ func (s *Server) awaitConnsUntil(ctx context.Context) (left int, ok bool) {
 	return 0, true
 }
 
-// waitUntil is wait until ctx ends, for which wakeWaiters is called.
+// waitUntil waits as wait does, but no longer than until ctx ends. wakeWaiters must be called at that time.
 func (h *handlerCount) waitUntil(ctx context.Context) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,7 +121,7 @@ var _ control.Link = (*transport.Server)(nil)
 // limitsOption is an option of package experimental/limits.
 type limitsOption interface{ Limiter() *limits.Limiter }
 
-// serverLimits is how many connections and RPCs a server takes. The zero value has no limits.
+// serverLimits limits how many connections and RPCs a server accepts. The zero value has no limits.
 type serverLimits struct {
 	limiter   *limits.Limiter
 	recorders *istats.Recorders
@@ -134,7 +135,7 @@ func (o *serverOptions) addLimits(opt ServerOption) {
 	}
 }
 
-// finish finds the metrics recorders that are told of what is refused.
+// finish finds the metrics recorders that are told when the limiter refuses something.
 func (l *serverLimits) finish(o *serverOptions) {
 	if l.limiter != nil {
 		l.recorders = istats.NewRecorders(o.stats, o.telemetry.Recorders()...)
@@ -152,7 +153,7 @@ func (l *serverLimits) admit(h *handshake) bool {
 	return l.limiter == nil || l.limiter.Admit(h, h.raw.RemoteAddr(), l.recorders)
 }
 
-// hold passes the place that h has among the connections on to c: the handshake is done.
+// hold gives the place of h under the limits to c, as the handshake is done.
 func (l *serverLimits) hold(h *handshake, c *transport.Server) {
 	if l.limiter != nil {
 		l.limiter.Move(h, c)
@@ -166,12 +167,12 @@ func (l *serverLimits) release(holder any) {
 	}
 }
 
-// full reports whether an RPC would be refused.
+// full reports whether an RPC that began now would be refused.
 func (l *serverLimits) full(method string) bool {
 	return l.limiter != nil && l.limiter.Full(method, transport.BytesHeld, l.recorders)
 }
 
-// enter reports whether an RPC may begin; leave follows its end.
+// enter reports whether an RPC may begin. If it may, leave must be called when the RPC ends.
 func (l *serverLimits) enter(method string) bool {
 	return l.limiter == nil || l.limiter.Enter(method, transport.BytesHeld, l.recorders)
 }
@@ -182,13 +183,13 @@ func (l *serverLimits) leave(method string) {
 	}
 }
 
-// recoveryOption is an option of package experimental: a handler that panics fails its RPC. Panicked
-// returns the error that the RPC ends with; nil stands for one of code Internal.
+// recoveryOption is an option of package experimental that makes a handler that panics fail its RPC. Panicked
+// returns the error that the RPC ends with; nil stands for an error with codes.Internal.
 type recoveryOption interface {
 	Panicked(ctx context.Context, method string, value any, stack []byte) error
 }
 
-// panicRecovery makes errors of panics.
+// panicRecovery has the interceptors that turn panics into errors.
 type panicRecovery struct{ option recoveryOption }
 
 func (o *serverOptions) addRecovery(opt ServerOption) {
@@ -197,7 +198,7 @@ func (o *serverOptions) addRecovery(opt ServerOption) {
 	}
 }
 
-// recoverFirst puts the interceptors that recover before all others.
+// recoverFirst puts the interceptors of panicRecovery before all others.
 func (o *serverOptions) recoverFirst() {
 	if r := o.recoverPanics; r != nil {
 		o.chainUnary = append([]UnaryServerInterceptor{r.unary}, o.chainUnary...)
@@ -229,8 +230,8 @@ func (r *panicRecovery) stream(srv any, st ServerStream, info *StreamServerInfo,
 	return err
 }
 
-// rescue sets err for a handler that panicked with value; nil stands for one that called
-// runtime.Goexit, whose goroutine ends.
+// rescue sets err for a handler that panicked with value. If value is nil, the handler called
+// runtime.Goexit: its goroutine ends, and rescue does nothing.
 func (r *panicRecovery) rescue(ctx context.Context, method string, value any, err *error) {
 	if value == nil {
 		return

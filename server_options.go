@@ -20,13 +20,12 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// ServerOption sets something about a server; it is given to [NewServer].
+// ServerOption configures a server. Pass it to [NewServer].
 type ServerOption interface {
 	apply(*serverOptions)
 }
 
-// serverOptions is what the options have set. It is not changed once the server
-// exists.
+// serverOptions is what the options have set. It does not change once the server exists.
 type serverOptions struct {
 	transport transport.ServerConfig
 
@@ -35,9 +34,9 @@ type serverOptions struct {
 	chainUnary  []UnaryServerInterceptor
 	chainStream []StreamServerInterceptor
 
-	codec           encoding.CodecV2    // nil: by content-subtype
-	compressor      encoding.Compressor // nil: that of the request
-	decompressor    encoding.Compressor // for its own encoding; nil: registered ones
+	codec           encoding.CodecV2    // nil: the one of the content-subtype
+	compressor      encoding.Compressor // nil: the one of the request
+	decompressor    encoding.Compressor // for the encoding of its name; nil: only registered ones
 	maxReceive      int
 	maxSend         int
 	unknownHandler  *StreamDesc
@@ -46,7 +45,7 @@ type serverOptions struct {
 	stats           []stats.Handler
 	rpcConfig       rpcconfig.Source // nil: connections have no Router
 	telemetry       telemetry.Servers
-	binaryLogger    binarylog.Logger // beside what the environment says; nil for none
+	binaryLogger    binarylog.Logger // in addition to the environment's log; nil for none
 	control         serverControl
 	limits          serverLimits
 	recoverPanics   *panicRecovery // nil: a panic ends the process
@@ -62,7 +61,7 @@ func defaultServerOptions() serverOptions {
 
 func (o *serverOptions) add(opt ServerOption) {
 	opt.apply(o)
-	// Package experimental has options of its own that set these.
+	// Options of package experimental have the methods that follow.
 	if p, ok := opt.(interface{ ServerBufferPool() mem.BufferPool }); ok {
 		o.transport.BufferPool = p.ServerBufferPool()
 	}
@@ -84,13 +83,13 @@ func (o *serverOptions) add(opt ServerOption) {
 	o.addControl(opt)
 	o.addLimits(opt)
 	o.addRecovery(opt)
-	// An option that is two in one, as package orca has.
+	// This option, which package orca has, consists of two options.
 	if p, ok := opt.(interface{ NextServerOption() ServerOption }); ok {
 		o.add(p.NextServerOption())
 	}
 }
 
-// finish settles what depends on several options.
+// finish sets what depends on several options.
 func (o *serverOptions) finish() {
 	if o.unary != nil {
 		o.chainUnary = append([]UnaryServerInterceptor{o.unary}, o.chainUnary...)
@@ -110,42 +109,42 @@ func (o *serverOptions) finish() {
 	o.transport.Prepare()
 }
 
-// serverOptionFunc is a ServerOption that calls a function. Programs compare options, and
-// have them as keys of maps, so it is used by its address.
+// serverOptionFunc is a ServerOption that calls a function. Options are pointers to it, because programs
+// compare options and use them as keys of maps.
 type serverOptionFunc struct{ f func(*serverOptions) }
 
 func (o *serverOptionFunc) apply(to *serverOptions) { o.f(to) }
 
 func serverOption(f func(*serverOptions)) ServerOption { return &serverOptionFunc{f} }
 
-// EmptyServerOption is a ServerOption that sets nothing. Other packages embed it to
-// make options of their own.
+// EmptyServerOption is a ServerOption that sets nothing. Packages can embed it in options that they
+// define.
 //
 // Experimental: this API may change in a later release.
 type EmptyServerOption struct{}
 
 func (EmptyServerOption) apply(*serverOptions) {}
 
-// Creds sets the credentials of the server's connections. Without it, they are
-// not secured.
+// Creds returns a ServerOption that sets the credentials of the server's connections. Without it,
+// connections are not secured.
 func Creds(c credentials.TransportCredentials) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.Creds = c })
 }
 
-// ConnectionTimeout bounds how long a new connection may take for the handshake of
-// the credentials and the beginning of HTTP/2, 120 seconds by default. Zero and
+// ConnectionTimeout returns a ServerOption that limits how long a new connection may take for the
+// handshake of the credentials and the beginning of HTTP/2. The default is 120 seconds. Zero and
 // negative values make every handshake fail.
 //
 // Experimental: this API may change in a later release.
 func ConnectionTimeout(d time.Duration) ServerOption {
 	if d <= 0 {
-		d = time.Nanosecond // package transport takes zero for the default
+		d = time.Nanosecond // package transport replaces zero by the default
 	}
 	return serverOption(func(o *serverOptions) { o.transport.HandshakeTimeout = d })
 }
 
-// MaxRecvMsgSize sets how many bytes a message of a client may have, as it comes
-// and decompressed; 4 MiB by default.
+// MaxRecvMsgSize returns a ServerOption that limits the size of a client's message, in bytes, both before
+// and after decompression. The default is 4 MiB.
 func MaxRecvMsgSize(m int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxReceive = m })
 }
@@ -155,16 +154,15 @@ func MaxRecvMsgSize(m int) ServerOption {
 // Deprecated: use MaxRecvMsgSize.
 func MaxMsgSize(m int) ServerOption { return MaxRecvMsgSize(m) }
 
-// MaxSendMsgSize sets how many bytes a message to a client may have, as it goes;
-// math.MaxInt32 by default.
+// MaxSendMsgSize returns a ServerOption that limits the size of a message to a client, in bytes after
+// compression. The default is math.MaxInt32.
 func MaxSendMsgSize(m int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxSend = m })
 }
 
-// MaxConcurrentStreams sets how many RPCs of one connection may be under way at a
-// time; those of clients that keep to it wait. There is no limit by default, and
-// with 0. No more handlers than this run for a connection, however fast its
-// client gives RPCs up.
+// MaxConcurrentStreams returns a ServerOption that limits how many RPCs of one connection may be under
+// way at a time. Clients that obey the limit let further RPCs wait. By default, and with 0, there is no
+// limit. A connection never has more running handlers than this, however fast its client cancels RPCs.
 func MaxConcurrentStreams(n uint32) ServerOption {
 	if n == 0 {
 		n = math.MaxUint32
@@ -172,37 +170,37 @@ func MaxConcurrentStreams(n uint32) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.MaxStreams = n })
 }
 
-// KeepaliveParams sets when connections are checked for being alive, and closed
-// for being old or idle. A Time of less than a second counts as a second. On systems with such an
-// option (Linux, macOS, FreeBSD, Windows), Timeout also bounds how long what was sent over a TCP
-// connection may stay unacknowledged before the connection is closed (gRFC A18): a client that
-// vanished is then noticed that long after the next reply. It is 20 s also without this option;
-// an endless Time leaves the system's setting.
+// KeepaliveParams returns a ServerOption that sets when connections are checked for being alive, and
+// closed for being old or idle. A Time of less than a second counts as a second. On systems that have
+// such a socket option (Linux, macOS, FreeBSD, Windows), Timeout also limits how long data sent over a
+// TCP connection may stay unacknowledged before the connection is closed (gRFC A18). So the server
+// notices that a client has vanished that long after the next reply. Without KeepaliveParams this limit
+// is 20 s. With an infinite Time the system's setting stays.
 func KeepaliveParams(kp keepalive.ServerParameters) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.Keepalive = kp })
 }
 
-// KeepaliveEnforcementPolicy sets how often clients may ping. A connection whose
-// client does so more often is closed.
+// KeepaliveEnforcementPolicy returns a ServerOption that sets how often clients may ping. The server
+// closes a connection whose client pings more often.
 func KeepaliveEnforcementPolicy(kep keepalive.EnforcementPolicy) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.Policy = kep })
 }
 
-// InitialWindowSize sets how many bytes of an RPC a client may send ahead to begin with, 64 KiB by
-// default. Smaller values are ignored. From there the window grows with what the path can carry, up to
-// 16 MiB; StaticStreamWindowSize keeps it as it is.
+// InitialWindowSize returns a ServerOption that sets how many bytes of an RPC a client may initially send
+// ahead. The default is 64 KiB; smaller values are ignored. The window grows with what the path can carry,
+// up to 16 MiB; StaticStreamWindowSize keeps it fixed.
 func InitialWindowSize(s int32) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.InitialWindow = s })
 }
 
-// InitialConnWindowSize sets how many bytes of all its RPCs together a client may
-// send ahead to begin with. Values below 64 KiB are ignored. By default they are 1 MiB from the first
-// update of that window on. It grows, as that of a stream does.
+// InitialConnWindowSize returns a ServerOption that sets how many bytes of all RPCs of a connection
+// together a client may initially send ahead. Values below 64 KiB are ignored. By default it is 1 MiB,
+// from the first window update on. The window grows as a stream's window does.
 func InitialConnWindowSize(s int32) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.InitialConnWindow = s })
 }
 
-// StaticStreamWindowSize is InitialWindowSize for a window that does not grow.
+// StaticStreamWindowSize is like InitialWindowSize, but keeps windows from growing.
 func StaticStreamWindowSize(s int32) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		o.transport.InitialWindow = s
@@ -210,7 +208,7 @@ func StaticStreamWindowSize(s int32) ServerOption {
 	})
 }
 
-// StaticConnWindowSize is InitialConnWindowSize for windows that do not grow.
+// StaticConnWindowSize is like InitialConnWindowSize, but keeps windows from growing.
 func StaticConnWindowSize(s int32) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		o.transport.InitialConnWindow = s
@@ -218,36 +216,35 @@ func StaticConnWindowSize(s int32) ServerOption {
 	})
 }
 
-// ReadBufferSize sets how many bytes one read of a connection can bring, 32 KiB by
-// default, which 0 stands for. The buffer is only there while there is something
-// to read.
+// ReadBufferSize returns a ServerOption that sets how many bytes one read of a connection takes at most.
+// The default is 32 KiB, which 0 stands for too. A connection holds the buffer only while there is data to
+// read.
 func ReadBufferSize(s int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.ReadBufferSize = s })
 }
 
-// WriteBufferSize sets how many bytes of messages one write takes at most, from 256 KiB,
-// which is the default and the least, to 1 MiB. What is to be written is collected for
-// as long as a write is under way; the buffer is held only for the write.
+// WriteBufferSize returns a ServerOption that sets how many bytes of messages one write takes at most. The
+// default, 256 KiB, is also the minimum; the maximum is 1 MiB. What is queued during a write goes into
+// the next one, and a connection holds the buffer only during the write.
 func WriteBufferSize(s int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.WriteBufferSize = s })
 }
 
-// SharedWriteBuffer is accepted and has no effect: write buffers are always shared.
+// SharedWriteBuffer has no effect: write buffers are always shared.
 //
 // Deprecated: there is nothing to choose.
 func SharedWriteBuffer(bool) ServerOption { return EmptyServerOption{} }
 
-// NumStreamWorkers is accepted and has no effect: handlers always run on
-// goroutines that were kept from earlier ones, as many as there are RPCs under
-// way.
+// NumStreamWorkers has no effect. Each RPC that is under way has a goroutine for its handler, and
+// goroutines are always reused.
 //
 // Experimental: this API may change in a later release.
 func NumStreamWorkers(uint32) ServerOption { return EmptyServerOption{} }
 
-// MaxHeaderListSizeServerOption is what MaxHeaderListSize returns.
+// MaxHeaderListSizeServerOption is the option that MaxHeaderListSize returns.
 type MaxHeaderListSizeServerOption struct {
-	// MaxHeaderListSize is in bytes, counted as HTTP/2 does: 32 more than its name
-	// and value for each field.
+	// MaxHeaderListSize is in bytes, counted as HTTP/2 does: each field has the length of
+	// its name and value, and 32 more.
 	MaxHeaderListSize uint32
 }
 
@@ -256,21 +253,21 @@ func (o MaxHeaderListSizeServerOption) apply(so *serverOptions) {
 	so.transport.MaxHeaderListSize = &size
 }
 
-// MaxHeaderListSize sets how large, in bytes, the headers of a request may be.
+// MaxHeaderListSize returns a ServerOption that limits the size of a request's headers, in bytes.
 func MaxHeaderListSize(s uint32) ServerOption {
 	return MaxHeaderListSizeServerOption{MaxHeaderListSize: s}
 }
 
-// HeaderTableSize sets how large, in bytes, the table may be with which clients
-// compress headers; 4096 by default.
+// HeaderTableSize returns a ServerOption that limits the size of the table with which clients compress
+// headers, in bytes. The default is 4096.
 //
 // Experimental: this API may change in a later release.
 func HeaderTableSize(s uint32) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.HeaderTableSize = &s })
 }
 
-// InTapHandle sets a function that sees every RPC before its handler, and can
-// refuse it. It panics if there is one already.
+// InTapHandle returns a ServerOption that sets a function that is called for every RPC before its
+// handler, and can refuse the RPC. NewServer panics if it is given two such functions.
 //
 // Experimental: this API may change in a later release.
 func InTapHandle(h tap.ServerInHandle) ServerOption {
@@ -282,8 +279,8 @@ func InTapHandle(h tap.ServerInHandle) ServerOption {
 	})
 }
 
-// StatsHandler adds a handler that is told the events of RPCs and connections.
-// nil is ignored.
+// StatsHandler returns a ServerOption that adds a handler that is told the events of RPCs and
+// connections. A nil handler is ignored.
 func StatsHandler(h stats.Handler) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		if h == nil {
@@ -294,8 +291,8 @@ func StatsHandler(h stats.Handler) ServerOption {
 	})
 }
 
-// UnaryInterceptor sets the interceptor of unary RPCs. It stands before those of
-// ChainUnaryInterceptor. It panics if there is one already.
+// UnaryInterceptor returns a ServerOption that sets the interceptor of unary RPCs that is called first,
+// before those of ChainUnaryInterceptor. NewServer panics if it is given two such options.
 func UnaryInterceptor(i UnaryServerInterceptor) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		if o.unary != nil {
@@ -305,14 +302,14 @@ func UnaryInterceptor(i UnaryServerInterceptor) ServerOption {
 	})
 }
 
-// ChainUnaryInterceptor adds interceptors of unary RPCs. The first is the
-// outermost, the last stands directly around the method.
+// ChainUnaryInterceptor returns a ServerOption that adds interceptors of unary RPCs. The first is the
+// outermost, and the last calls the method itself.
 func ChainUnaryInterceptor(interceptors ...UnaryServerInterceptor) ServerOption {
 	return serverOption(func(o *serverOptions) { o.chainUnary = append(o.chainUnary, interceptors...) })
 }
 
-// StreamInterceptor sets the interceptor of streaming RPCs. It stands before those
-// of ChainStreamInterceptor. It panics if there is one already.
+// StreamInterceptor returns a ServerOption that sets the interceptor of streaming RPCs that is called
+// first, before those of ChainStreamInterceptor. NewServer panics if it is given two such options.
 func StreamInterceptor(i StreamServerInterceptor) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		if o.stream != nil {
@@ -322,16 +319,16 @@ func StreamInterceptor(i StreamServerInterceptor) ServerOption {
 	})
 }
 
-// ChainStreamInterceptor adds interceptors of streaming RPCs. The first is the
-// outermost, the last stands directly around the method.
+// ChainStreamInterceptor returns a ServerOption that adds interceptors of streaming RPCs. The first is the
+// outermost, and the last calls the method itself.
 func ChainStreamInterceptor(interceptors ...StreamServerInterceptor) ServerOption {
 	return serverOption(func(o *serverOptions) { o.chainStream = append(o.chainStream, interceptors...) })
 }
 
-// UnknownServiceHandler sets a handler for RPCs to services and methods that are
-// not registered, in place of the answer codes.Unimplemented. To it every RPC
-// streams both ways; its srv is nil. [MethodFromServerStream] tells the method.
-// Interceptors of streaming RPCs stand before it.
+// UnknownServiceHandler returns a ServerOption that sets a handler for RPCs to services and methods that
+// are not registered. Without it, they fail with codes.Unimplemented. The handler sees every such RPC as
+// one that streams both ways; its srv is nil, and [MethodFromServerStream] returns the method's name.
+// Interceptors of streaming RPCs are called before it.
 func UnknownServiceHandler(h StreamHandler) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		o.unknownHandler = &StreamDesc{
@@ -351,22 +348,22 @@ func WaitForHandlers(w bool) ServerOption {
 	return serverOption(func(o *serverOptions) { o.waitForHandlers = w })
 }
 
-// ForceServerCodec sets a codec for all messages, whatever content-subtype
-// requests have. nil takes it back.
+// ForceServerCodec returns a ServerOption that sets a codec for all messages, whatever content-subtype
+// requests have. With nil, the content-subtype decides again.
 //
 // Experimental: this API may change in a later release.
 func ForceServerCodec(c encoding.Codec) ServerOption {
 	return serverOption(func(o *serverOptions) { o.codec = codecFromV1(c) })
 }
 
-// ForceServerCodecV2 is ForceServerCodec for codecs of today's form.
+// ForceServerCodecV2 is like ForceServerCodec, but takes a CodecV2.
 //
 // Experimental: this API may change in a later release.
 func ForceServerCodecV2(c encoding.CodecV2) ServerOption {
 	return serverOption(func(o *serverOptions) { o.codec = c })
 }
 
-// CustomCodec is ForceServerCodec for codecs of the oldest form.
+// CustomCodec is like ForceServerCodec, but takes the oldest form of a codec.
 //
 // Deprecated: register the codec with package encoding, under the content-subtype
 // that clients use, or use ForceServerCodecV2.
@@ -374,8 +371,8 @@ func CustomCodec(c Codec) ServerOption {
 	return serverOption(func(o *serverOptions) { o.codec = codecFromV0(c) })
 }
 
-// RPCCompressor sets a compressor for all messages to clients, whatever they can
-// read.
+// RPCCompressor sets a compressor for all messages to clients. A client that says which encodings it
+// accepts, without this one, gets uncompressed messages.
 //
 // Deprecated: register the compressor with package encoding; replies then come
 // with the encoding of the request, or with that of SetSendCompressor.
@@ -383,8 +380,8 @@ func RPCCompressor(c Compressor) ServerOption {
 	return serverOption(func(o *serverOptions) { o.compressor = compressorFrom(c) })
 }
 
-// RPCDecompressor sets a decompressor for messages with its encoding. It goes
-// before the registered one.
+// RPCDecompressor sets a decompressor for messages with its encoding. It takes precedence over a
+// registered one.
 //
 // Deprecated: register the compressor with package encoding.
 func RPCDecompressor(d Decompressor) ServerOption {

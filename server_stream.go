@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// serverStream is a streaming call as its handler has it.
+// serverStream is the ServerStream of a streaming call.
 type serverStream struct {
 	call   streamCall
 	ctx    *handlercontext.Handler
@@ -28,43 +28,43 @@ type serverStream struct {
 	method *method
 	codec  encoding.CodecV2
 
-	// Owned by the one who receives. messageReader and messageWriter are made for each
-	// message: a stream may wait for a long time without one.
+	// The receiver owns these. A messageReader and a messageWriter are made for each message, as a
+	// stream may wait for a long time without one.
 	decompressor *packer // of the last message; nil: none yet
 	received     bool
 
-	// Owned by the one who sends.
+	// The sender owns this.
 	compressor *packer // of the last message; nil: none
 }
 
-// packer is a compressor behind a pointer, which is smaller than an interface: most streams have
-// none.
+// packer is a compressor behind a pointer. A nil pointer takes less memory than a nil interface, and most
+// streams have no compressor.
 type packer struct{ encoding.Compressor }
 
-// streamingCall is the memory of a call of a streaming method: one allocation, also apart from
-// unary calls, whose garbage would leave holes between the streams that stay.
+// streamingCall is the memory of a call of a streaming method. It is one allocation, of another size
+// than a unary call: the garbage of unary calls would leave holes between the streams that stay.
 type streamingCall struct {
 	transport.ServerStream
-	own serverStream // not used by a call that is watched
+	own serverStream // a call with a serverWatch does not use it
 }
 
-// watchedServerStream is one whose context is not the transport's own.
+// watchedServerStream is a serverStream whose context is not the transport's own.
 type watchedServerStream struct {
 	serverStream
-	ctx    handlercontext.Handler // of valued
+	ctx    handlercontext.Handler // its Context is valued
 	valued handlercontext.Valued
 }
 
-// streamCall is the call of a streaming handler. If a message can't be sent or received the
-// call ends before the handler does: the client is told at once, and nothing that the handler
-// returns makes it a success.
+// streamCall is the call of a streaming handler. If a message can't be sent or received, the call ends
+// before the handler returns: the client is told at once, and nothing that the handler returns makes
+// the call a success.
 type streamCall struct {
 	servedCall
 
 	early atomic.Pointer[earlyEnd] // nil: the call has not ended before its handler returned
 }
 
-// earlyEnd is what a call ended with before its handler returned.
+// earlyEnd is the error of a call that ended before its handler returned.
 type earlyEnd struct{ error }
 
 // fail ends the call with the status of err, and returns err.
@@ -76,7 +76,7 @@ func (c *streamCall) fail(err error) error {
 	return err
 }
 
-// failure is what fail was given first; nil: it was not called.
+// failure returns the error that fail was called with first, or nil if fail was not called.
 func (c *streamCall) failure() error {
 	if e := c.early.Load(); e != nil {
 		return e.error
@@ -84,13 +84,13 @@ func (c *streamCall) failure() error {
 	return nil
 }
 
-// SetTrailer implements serverCall. After the end of the call it does nothing.
+// SetTrailer implements serverCall. It does nothing once fail has ended the call.
 func (c *streamCall) SetTrailer(md metadata.MD) error {
 	if c.early.Load() != nil {
 		return nil
 	}
 	err := c.servedCall.SetTrailer(md)
-	if err != nil && c.early.Load() != nil { // meanwhile
+	if err != nil && c.early.Load() != nil { // fail was called meanwhile
 		return nil
 	}
 	return err
@@ -125,7 +125,7 @@ func (ss *serverStream) SetTrailer(md metadata.MD) {
 // SendMsg implements ServerStream.
 func (ss *serverStream) SendMsg(msg any) error {
 	w := ss.server.writerWith(ss.call.servedCall, ss.codec, ss.compress())
-	if _, ok := ss.call.serverCall.(*transport.ServerStream); ok && ss.call.Owner() == nil { // else SendMsg may not wait
+	if _, ok := ss.call.serverCall.(*transport.ServerStream); ok && ss.call.Owner() == nil { // not after HandOver
 		w.lend = lendAwhile
 	}
 	out, err := w.write(msg)
@@ -152,7 +152,7 @@ func (ss *serverStream) RecvMsg(msg any) error {
 func (ss *serverStream) receive(msg any) error {
 	single := !ss.method.stream.ClientStreams
 	if single && ss.received {
-		return io.EOF // the first RecvMsg saw to it that there is no other
+		return io.EOF // the first RecvMsg checked that there is no other
 	}
 	m, err := ss.call.Recv()
 	if err != nil {
@@ -164,8 +164,8 @@ func (ss *serverStream) receive(msg any) error {
 	return ss.accept(m, msg)
 }
 
-// accept decodes m into msg. It is not part of receive, which may wait for long and whose
-// stack is to be small.
+// accept decodes m into msg. It is not part of receive, because receive may wait for long and so
+// should have a small stack.
 func (ss *serverStream) accept(m transport.Message, msg any) error {
 	r := ss.server.reader(ss.call.servedCall, ss.codec)
 	if d := ss.decompressor; d != nil {
@@ -183,7 +183,7 @@ func (ss *serverStream) accept(m transport.Message, msg any) error {
 	return nil
 }
 
-// compress returns what messages are compressed with; nil is none. It is for the one who sends.
+// compress returns the compressor for messages, or nil for none. Only the sender may call it.
 func (ss *serverStream) compress() encoding.Compressor {
 	name := ss.call.SendCompress()
 	if name == "" {
@@ -198,7 +198,7 @@ func (ss *serverStream) compress() encoding.Compressor {
 	return ss.compressor.Compressor
 }
 
-// packerOf is c as a packer: have, if that has the same name.
+// packerOf returns c as a packer. If have has the same name, packerOf returns have.
 func packerOf(c encoding.Compressor, have *packer) *packer {
 	switch {
 	case c == nil:
@@ -209,7 +209,7 @@ func packerOf(c encoding.Compressor, have *packer) *packer {
 	return &packer{c}
 }
 
-// newStreamingCall returns the call and how many bytes of it are not the transport's.
+// newStreamingCall returns the call, and how many of its bytes are not the transport's.
 func newStreamingCall() (_ *transport.ServerStream, own int) {
 	c := new(streamingCall)
 	c.own.call.serverCall = &c.ServerStream
@@ -221,9 +221,9 @@ func newStreamingCall() (_ *transport.ServerStream, own int) {
 func (s *Server) newServerStream(ctx context.Context, st servedCall, m *method) *serverStream {
 	var ss *serverStream
 	if h, ok := ctx.(*handlercontext.Handler); ok && ctx == st.Context() && s.opts.transport.Tap == nil {
-		// Nobody but the transport has seen the context.
+		// Only the transport has seen the context.
 		if own, ok := h.Context.(*handlerContext); ok {
-			ss = (*serverStream)(own) // of a streamingCall
+			ss = (*serverStream)(own) // st is part of a streamingCall
 		} else {
 			ss = &serverStream{ctx: h}
 			h.Context = (*handlerContext)(ss)
@@ -239,8 +239,8 @@ func (s *Server) newServerStream(ctx context.Context, st servedCall, m *method) 
 	return ss
 }
 
-// handlerContext is the context of the call of a stream that is not watched, with the stream's
-// values: a handlercontext.Valued that needs no memory.
+// handlerContext is the context of an unwatched stream's call, with the stream's values added. It does
+// what a handlercontext.Valued does, and needs no memory of its own.
 type handlerContext serverStream
 
 // Deadline implements context.Context.
@@ -260,15 +260,15 @@ func (c *handlerContext) Value(key any) any {
 	return c.call.BareContext().Value(key)
 }
 
-// handled follows the return, with err, of the handler.
+// handled is called when the handler has returned err.
 func (ss *serverStream) handled(err error) {
 	if ss.call.Owner() != nil {
 		ss.leave(err)
 		return
 	}
 	ss.server.leavePlace(ss.call.serverCall)
-	// The watch is told what the handler returned, also where the client is not, because it
-	// was told something else or is gone.
+	// The watch is told what the handler returned, even if the client is told something else or is
+	// gone.
 	switch {
 	case ss.call.failure() != nil:
 	case err != nil:
@@ -281,11 +281,11 @@ func (ss *serverStream) handled(err error) {
 	ss.server.ended(ss.call.servedCall, ss.method, err)
 }
 
-// ContextValue implements context.Valuer. It knows how the call's messages are encoded, for
+// ContextValue implements context.Valuer. It also has how the call's messages are encoded, for
 // PreparedMsg.
 func (ss *serverStream) ContextValue(key any) (value any, ok bool) {
 	if ss.method == nil {
-		return nil, false // a watched call has another one
+		return nil, false // the stream of a watched call is another one
 	}
 	switch key.(type) {
 	case ctxkey.ServerTransportStream:
@@ -299,7 +299,7 @@ func (ss *serverStream) ContextValue(key any) (value any, ok bool) {
 	return nil, false
 }
 
-// codecOf is the codec of a call.
+// codecOf returns the codec for the messages of a call.
 func (s *Server) codecOf(st servedCall) encoding.CodecV2 {
 	if s.opts.codec != nil {
 		return s.opts.codec
@@ -313,7 +313,7 @@ func (s *Server) codecOf(st servedCall) encoding.CodecV2 {
 	return codecFor("")
 }
 
-// reader is what decodes the messages of a call.
+// reader returns a messageReader for the messages of a call.
 func (s *Server) reader(st servedCall, codec encoding.CodecV2) messageReader {
 	return messageReader{
 		codec:        codec,
@@ -326,13 +326,13 @@ func (s *Server) reader(st servedCall, codec encoding.CodecV2) messageReader {
 	}
 }
 
-// writer is what encodes the messages of a call. The compressor is settled only
-// when the first of them is about to be sent.
+// writer returns a messageWriter for the messages of a call. Call it only when the first message is
+// about to be sent: the compressor may change until then.
 func (s *Server) writer(st servedCall, codec encoding.CodecV2) messageWriter {
 	return s.writerWith(st, codec, s.compressorFor(st.SendCompress()))
 }
 
-// writerWith is writer where the compressor is known; nil is none.
+// writerWith is like writer for a known compressor; nil stands for none.
 func (s *Server) writerWith(st servedCall, codec encoding.CodecV2, c encoding.Compressor) messageWriter {
 	return messageWriter{
 		codec:      codec,
@@ -353,7 +353,7 @@ func (s *Server) compressorFor(name string) encoding.Compressor {
 	return encoding.GetCompressor(name)
 }
 
-// receiveOne decodes the one request of a call into msg.
+// receiveOne decodes the only request of a call into msg.
 func (s *Server) receiveOne(st servedCall, codec encoding.CodecV2, msg any) error {
 	m, err := st.Recv()
 	if err != nil {
@@ -379,7 +379,7 @@ func decodeOne(st servedCall, r *messageReader, m transport.Message, msg any) er
 	return nil
 }
 
-// noRequest is the error for a call that must have a request and has none.
+// noRequest returns the error of a call that needs one request, when err came instead of it.
 func noRequest(err error) error {
 	if errors.Is(err, io.EOF) {
 		return status.Error(codes.Internal, "cardinality violation: received no request message from non-client-streaming RPC")
@@ -387,7 +387,7 @@ func noRequest(err error) error {
 	return err
 }
 
-// noMore makes sure that a call which takes one request has no other.
+// noMore returns an error if a call that takes one request has another.
 func noMore(st servedCall) error {
 	m, err := st.Recv()
 	switch {
@@ -416,6 +416,6 @@ func (s *Server) ended(st servedCall, m *method, err error) {
 	}
 }
 
-// errExited is how the RPC ended for those who watch it if its handler has not returned: it
-// called runtime.Goexit, or panicked. The client is not told.
+// errExited is the result that watchers of an RPC are told if its handler has not returned, but called
+// runtime.Goexit or panicked. The client is not told.
 var errExited = status.Error(codes.Internal, "grpc: the handler exited without a result")

@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// servedCall is a serverCall whose methods report what they do to the watch. They see only the bytes of
-// messages: the code that decodes and encodes messages reports these itself.
+// servedCall is a serverCall whose methods tell the watch what they do. They see only the bytes of messages:
+// the code that decodes and encodes messages tells the watch of those.
 type servedCall struct {
 	serverCall
 	watch *serverWatch // nil: nobody watches
@@ -61,7 +61,7 @@ func (c servedCall) Reply(p transport.Payload) error {
 	return err
 }
 
-// Finish ends the call with st; nil stands for OK.
+// Finish ends the call with st. A nil st stands for OK.
 func (c servedCall) Finish(st *status.Status) error {
 	c.watch.finishing(st)
 	err := c.serverCall.Finish(st)
@@ -70,39 +70,39 @@ func (c servedCall) Finish(st *status.Status) error {
 	return err
 }
 
-// hurry has the end of a call sent before its watch is told: the transport may leave it to the
-// return of HandleStream, and the program's handlers take what time they like.
+// hurry sends the end of a call before its watch is told of it. Without it the transport may not send the
+// end until HandleStream returns, and the program's stats handlers may take long.
 func (c servedCall) hurry() {
 	if c.watch != nil {
 		c.serverCall.Flush()
 	}
 }
 
-// serverWatch is what watches an RPC: plugins of telemetry, the server's stats handlers and
-// the binary log, with what they have been told. They are told InHeader, Begin, the messages,
-// OutHeader before the first message that is sent, OutTrailer and End, as these happen.
+// serverWatch tells those that watch an RPC, and knows what they have been told: plugins of telemetry, the
+// server's stats handlers and the binary log. It tells them of InHeader, Begin, the messages, OutHeader
+// before the first message that is sent, OutTrailer and End, as these happen.
 //
-// Where nobody watches it is nil, and the methods that servedCall uses do nothing.
+// It is nil if nobody watches. The methods that servedCall calls then do nothing.
 type serverWatch struct {
-	call       servedCall // the watched call; ctx has it too
+	call       servedCall // the watched call, which ctx has too
 	handlers   statsHandlers
 	seen       telemetry.Served       // nil: no plugin looks at it
 	log        *binarylog.Call        // nil: none
-	ctx        handlercontext.Handler // of valued
+	ctx        handlercontext.Handler // its Context is valued
 	valued     handlercontext.Valued
-	begun      time.Time // when Begin was told; zero if it was not
+	begun      time.Time // when Begin was told; zero if it has not been
 	headerTold atomic.Bool
 	logHeader  sync.Once   // tells the log the headers
 	logTrailer sync.Once   // tells the log the end
 	streams    bool        // the client may send more than one message
-	halfClosed bool        // the log was told so; owned by the one who receives
-	cancelTold atomic.Bool // the log was told, or need not be any more
+	halfClosed bool        // the log was told so; owned by the receiver
+	cancelTold atomic.Bool // the log was told, or need no longer be
 	introduced sync.Once   // sets the plugins' metadata
 }
 
-// watch begins to watch an RPC, if there is anything to tell. The RPC goes on with the call
-// and the context that it returns. Of an unknown method, for which m is nil, neither Begin nor
-// End is told, and nothing is logged.
+// watch begins to watch an RPC, if there is anybody to tell. The caller must go on with the call and the
+// context that it returns. m is nil for an unknown method; then neither Begin nor End is told, and nothing
+// is logged.
 func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCall, context.Context) {
 	var log *binarylog.Call
 	if m != nil {
@@ -130,8 +130,8 @@ func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCal
 	return w.call, &w.ctx
 }
 
-// ContextValue implements context.Valuer: what a handler does through its context, it does to
-// the watched call.
+// ContextValue implements context.Valuer. With it, what a handler does through its context goes to the
+// watched call.
 func (w *serverWatch) ContextValue(key any) (value any, ok bool) {
 	if _, ok := key.(ctxkey.ServerTransportStream); ok {
 		return &w.call, true
@@ -139,7 +139,7 @@ func (w *serverWatch) ContextValue(key any) (value any, ok bool) {
 	return nil, false
 }
 
-// logged says that there are stats handlers or a binary log.
+// logged reports whether there are stats handlers or a binary log.
 func (w *serverWatch) logged() bool { return len(w.handlers) > 0 || w.log != nil }
 
 func (w *serverWatch) begin(m *method) {
@@ -175,7 +175,7 @@ func (w *serverWatch) begin(m *method) {
 	w.handlers.emit(&w.ctx, e)
 }
 
-// end is called when the RPC is over, and nothing is told of it after.
+// end is called when the RPC is over. Nothing more is told of the RPC.
 func (w *serverWatch) end(err error) {
 	if w == nil {
 		return
@@ -191,18 +191,18 @@ func (w *serverWatch) end(err error) {
 	}
 }
 
-// keepsPlain says that a binary log wants the RPC's messages.
+// keepsPlain reports whether a binary log wants the RPC's messages.
 func (w *serverWatch) keepsPlain() bool { return w != nil && w.log != nil }
 
-// handlesMessages says that replied is to be given the message.
+// handlesMessages reports whether replied needs the message itself.
 func (w *serverWatch) handlesMessages() bool { return w != nil && len(w.handlers) > 0 }
 
-// noMessage is called when the next message was asked for, and err came instead.
+// noMessage is called when a receive returned err instead of a message.
 func (w *serverWatch) noMessage(err error) {
 	switch {
 	case w == nil:
 	case errors.Is(err, io.EOF):
-		if !w.halfClosed && w.streams { // other calls have one message, after which nothing is logged
+		if !w.halfClosed && w.streams { // a client that does not stream has no half-close in the log
 			w.halfClosed = true
 			w.log.HalfClose()
 		}
@@ -217,7 +217,7 @@ func (w *serverWatch) canceled() {
 	}
 }
 
-// received is called with each message that was received, decoded.
+// received is called with each message that was received and decoded.
 func (w *serverWatch) received(msg any, n messageSizes) {
 	if w == nil {
 		return
@@ -254,9 +254,9 @@ func (w *serverWatch) tellSent(ctx context.Context, msg any, n messageSizes) {
 	}
 }
 
-// replying is called before a reply is sent in one piece. It tells stats handlers of the reply, so that they have
-// heard of it once the client has it; not where something may keep the reply from being sent, for which it
-// returns false.
+// replying is called before a reply is sent in one piece. It tells stats handlers of the reply, so that they
+// know of it by the time the client has it, and returns true. If something may keep the reply from being
+// sent, it tells nothing and returns false.
 func (w *serverWatch) replying(msg any, n messageSizes) bool {
 	if !w.sending() {
 		return false
@@ -271,7 +271,8 @@ func (w *serverWatch) replied(msg any, n messageSizes, told bool) {
 		return
 	}
 	if !told {
-		// The reply has ended the RPC, and its context, with which its trailers are told.
+		// The reply has ended the RPC and so its context. The events before OutTrailer get a context
+		// that has not ended.
 		ctx := (*repliedContext)(w)
 		w.tellHeader(ctx)
 		w.tellSent(ctx, msg, n)
@@ -294,8 +295,8 @@ func (c *repliedContext) Err() error { return nil }
 // Value implements context.Context.
 func (c *repliedContext) Value(key any) any { return c.ctx.Value(key) }
 
-// sending is called before a message is sent. It tells stats handlers of the response headers, so that they have heard
-// of these once the client has the message, and returns true, where nothing keeps both from being sent.
+// sending is called before a message is sent. If nothing keeps the message from being sent, it tells stats handlers
+// of the response headers, so that they know of them by the time the client has the message, and returns true.
 func (w *serverWatch) sending() bool {
 	w.introduce()
 	if w == nil || len(w.handlers) == 0 || w.ctx.Err() != nil || !w.call.IsPlain() {
@@ -307,7 +308,7 @@ func (w *serverWatch) sending() bool {
 	return true
 }
 
-// sentHeader is called when response headers have been sent, or may have.
+// sentHeader is called when the response headers have been sent, or may have been.
 func (w *serverWatch) sentHeader() {
 	if w != nil {
 		w.tellHeader(&w.ctx)
@@ -332,7 +333,7 @@ func (w *serverWatch) sentTrailer() {
 	}
 }
 
-// logEnd logs what the RPC is about to end with, before the client can know.
+// logEnd logs the end that the RPC is about to have, before the client can know of it.
 func (w *serverWatch) logEnd(st *status.Status) {
 	if w.log == nil {
 		return
@@ -343,7 +344,7 @@ func (w *serverWatch) logEnd(st *status.Status) {
 	w.logTrailer.Do(func() { w.log.Trailer(st, w.call.Trailers().Copy(), nil) })
 }
 
-// introduce is called before headers may be sent: the plugins' metadata goes with them.
+// introduce is called before headers may be sent. It adds the plugins' metadata to them.
 func (w *serverWatch) introduce() {
 	if w != nil && w.seen != nil {
 		w.introduceBy(w.call.SetHeader)
@@ -353,13 +354,13 @@ func (w *serverWatch) introduce() {
 func (w *serverWatch) introduceBy(set func(metadata.MD) error) {
 	w.introduced.Do(func() {
 		if kv := w.seen.Metadata(); len(kv) > 0 {
-			_ = set(metadata.Pairs(kv...)) // too late: the client has not asked for it
+			_ = set(metadata.Pairs(kv...)) // it fails if it is too late; the client did not ask for the metadata
 		}
 	})
 }
 
-// finishing is called before the RPC's status is sent: the plugins' metadata goes with the
-// headers, or with the trailers if there are none.
+// finishing is called before the RPC's status is sent. It adds the plugins' metadata to the headers, or to
+// the trailers if there are no headers.
 func (w *serverWatch) finishing(st *status.Status) {
 	if w == nil {
 		return
@@ -376,10 +377,10 @@ func (w *serverWatch) finishing(st *status.Status) {
 	} else {
 		w.logEnd(st)
 	}
-	w.cancelTold.Store(true) // a receive that is still under way fails by this end, not by the client's
+	w.cancelTold.Store(true) // a receive that is still under way fails because of this end, not the client's
 }
 
-// finished is called when the RPC's status has been sent, or could not be, which err says.
+// finished is called when the RPC's status has been sent. A non-nil err says that it could not be.
 func (w *serverWatch) finished(err error) {
 	if w == nil {
 		return

@@ -9,26 +9,26 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-// PickFirstBalancerName is the name of the balancer that a channel has where its
+// PickFirstBalancerName is the name of the balancer that a channel uses if its
 // service config names none.
 //
 // Deprecated: use package balancer/pickfirst.
 var PickFirstBalancerName = pickfirst.Name
 
-// MethodConfig is what a service config says of a method.
+// MethodConfig is what a service config sets for a method.
 //
 // Deprecated: applications have no use for it.
 type MethodConfig = internalserviceconfig.MethodConfig
 
 // ServiceConfig is a parsed service config.
 //
-// Deprecated: applications have no use for it; serviceconfig.Config stands for it
-// where it has to be passed on.
+// Deprecated: applications have no use for it. To pass a parsed service config on, use
+// serviceconfig.Config.
 type ServiceConfig struct {
 	serviceconfig.Config
 
-	// Methods is keyed by "/service/method", by "/service/" for all methods of a
-	// service, by "" for all.
+	// Methods has the settings of methods. Its keys are "/service/method", "/service/" for all
+	// methods of a service, and "" for all methods.
 	Methods map[string]MethodConfig
 
 	parsed *channel.ServiceConfig
@@ -43,9 +43,9 @@ func parseServiceConfig(js string) *serviceconfig.ParseResult {
 	return &serviceconfig.ParseResult{Config: &ServiceConfig{Methods: parsed.Methods, parsed: parsed}}
 }
 
-// GetMethodConfig returns what the channel's service config says of a method,
-// "/service/method". The attempts of a retry policy are at most those of
-// [WithMaxCallAttempts].
+// GetMethodConfig returns what the channel's service config sets for a method,
+// "/service/method". A retry policy in it has at most as many attempts as
+// [WithMaxCallAttempts] allows.
 //
 // Deprecated: applications have no use for it.
 func (cc *ClientConn) GetMethodConfig(method string) MethodConfig {

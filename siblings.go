@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/internal/binarylog"
 )
 
-// This file is for modules beside this one only; see internal/siblings.go.
+// Only the modules beside this one use this file; see internal/siblings.go.
 
 func init() {
 	internal.JoinDialOptions = joinDialOptions
@@ -24,7 +24,7 @@ func init() {
 	internal.BinaryLogger = binaryLogger
 }
 
-// joinDialOptions returns options as one.
+// joinDialOptions combines options into one.
 func joinDialOptions(opts ...DialOption) DialOption {
 	return dialOption(func(o *dialOptions) {
 		for _, opt := range opts {
@@ -33,17 +33,17 @@ func joinDialOptions(opts ...DialOption) DialOption {
 	})
 }
 
-// withBinaryLogger has l log the channel's RPCs beside what the environment says.
+// withBinaryLogger makes l log the channel's RPCs, in addition to the log that the environment configures.
 func withBinaryLogger(l binarylog.Logger) DialOption {
 	return dialOption(func(o *dialOptions) { o.binaryLogger = l })
 }
 
-// binaryLogger is withBinaryLogger for a server.
+// binaryLogger does for a server what withBinaryLogger does for a channel.
 func binaryLogger(l binarylog.Logger) ServerOption {
 	return serverOption(func(o *serverOptions) { o.binaryLogger = l })
 }
 
-// globalOptions come before those of every channel and server that is made from now on.
+// globalOptions are put before the options of every channel and server that is made from now on.
 var globalOptions optionLists
 
 type optionLists struct {
@@ -76,10 +76,10 @@ func (l *optionLists) clearServer() {
 	l.server = nil
 }
 
-// noGlobalOptions keeps a channel from having global options.
+// noGlobalOptions is an option that keeps a channel from having global options.
 type noGlobalOptions struct{ EmptyDialOption }
 
-// withGlobalOptions puts them in front of the options of a channel.
+// withGlobalOptions returns opts with the global options before them, unless opts has noGlobalOptions.
 func withGlobalOptions(opts []DialOption) []DialOption {
 	for _, opt := range opts {
 		if _, none := opt.(noGlobalOptions); none {

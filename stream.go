@@ -8,18 +8,17 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// StreamHandler carries out a streaming RPC on a server, for srv, the
-// implementation of the service. When it returns the RPC is over: the result
-// becomes the status, as that of a UnaryHandler does. The stream must not be used
-// after that.
+// StreamHandler serves a streaming RPC on a server. srv is the implementation of the service. The
+// RPC is over when the handler returns: its result becomes the status, as that of a UnaryHandler
+// does. The handler's stream must not be used after that.
 type StreamHandler func(srv any, stream ServerStream) error
 
-// StreamDesc is a streaming method of a service. A server has it in a ServiceDesc;
-// a client gives it to [ClientConn.NewStream].
+// StreamDesc describes a streaming method of a service. A server has it in a ServiceDesc;
+// a client passes it to [ClientConn.NewStream].
 type StreamDesc struct {
-	// StreamName is the name without the service's. Servers only.
+	// StreamName is the method's name without the service's. Only servers use it.
 	StreamName string
-	// Handler is for servers only.
+	// Handler serves the method. Only servers use it.
 	Handler StreamHandler
 
 	// ServerStreams says that the server may send more than one message,
@@ -43,33 +42,31 @@ type Stream interface {
 // ClientStream is a streaming RPC as its client sees it. One goroutine may send
 // (SendMsg, CloseSend) while another receives, but not two of either kind.
 //
-// An RPC that was begun holds resources until it is over: its context is
-// cancelled, or the ClientConn closed, or RecvMsg returned an error other than
-// nil, or, if the server sends one message, RecvMsg returned it.
+// An RPC that has begun holds resources until one of these happens: its context is cancelled, the
+// ClientConn is closed, RecvMsg returns an error, or, if the server sends only one message, RecvMsg
+// returns that message.
 type ClientStream interface {
-	// Header waits for the metadata that the server sends first, and returns it. If
-	// it returns neither metadata nor an error, the RPC ended without; RecvMsg
-	// tells how.
+	// Header waits for the metadata that the server sends first, and returns it. If it
+	// returns neither metadata nor an error, the RPC has ended without such metadata; RecvMsg
+	// tells why.
 	Header() (metadata.MD, error)
 	// Trailer returns the metadata that the server sent last. It must be called
 	// after RecvMsg or CloseAndRecv returned an error, io.EOF included.
 	Trailer() metadata.MD
-	// CloseSend says that no message follows. Messages can still be received. The
-	// error is nil, unless the context of the RPC was cancelled: anything else that went
-	// wrong is for RecvMsg to tell.
+	// CloseSend says that no message follows. Messages can still be received. It returns an error
+	// only if the context of the RPC was cancelled; RecvMsg returns any other error.
 	CloseSend() error
-	// Context is the context of the RPC, in which package peer finds the server. Asking
-	// for it before Header or RecvMsg has returned makes further retries impossible.
+	// Context returns the context of the RPC, in which package peer finds the server. A call
+	// before Header or RecvMsg has returned makes further retries impossible.
 	Context() context.Context
-	// SendMsg sends m. io.EOF says that the RPC is over, and RecvMsg then returns
-	// its status; any other error is a status itself, and has ended the RPC. SendMsg
-	// does not wait until the server has the message, but until there is room for
-	// it; nil does not say that it arrived. m must not be changed afterwards while
-	// the RPC might be retried or a stats handler might look.
+	// SendMsg sends m. It returns io.EOF if the RPC is over; RecvMsg then returns the RPC's
+	// status. Any other error is a status itself, and has ended the RPC. SendMsg waits until
+	// there is room for m, not until the server has it: nil does not say that m has arrived. The
+	// caller must not change m afterwards as long as the RPC might be retried or a stats handler
+	// might look at m.
 	SendMsg(m any) error
-	// RecvMsg waits for a message and decodes it into m. io.EOF says that the RPC
-	// ended with success and there is no other message; any other error is its
-	// status.
+	// RecvMsg waits for a message and decodes it into m. It returns io.EOF if the RPC has ended with
+	// success and there is no other message. Any other error is the RPC's status.
 	RecvMsg(m any) error
 }
 
@@ -77,29 +74,29 @@ type ClientStream interface {
 // while another receives, but not two of either kind. It must not be used after
 // the handler has returned.
 type ServerStream interface {
-	// SetHeader adds to the metadata that is sent first. It fails once that is sent:
-	// by SendHeader, the first message, or the end.
+	// SetHeader adds to the metadata that is sent first. It fails once that metadata has been
+	// sent: by SendHeader, by the first message, or at the end of the RPC.
 	SetHeader(metadata.MD) error
-	// SendHeader sends the metadata that is sent first, with md added. It fails if
-	// it was sent before.
+	// SendHeader sends the metadata that is sent first, with md added. It fails if that metadata
+	// has been sent before.
 	SendHeader(md metadata.MD) error
 	// SetTrailer adds to the metadata that is sent with the status.
 	SetTrailer(metadata.MD)
-	// Context is the context of the RPC, which ends with it.
+	// Context returns the context of the RPC, which ends with the RPC.
 	Context() context.Context
-	// SendMsg sends m. It waits until there is room for it, not until the client has
-	// it. An error is a status and has ended the RPC, whatever the handler returns. m
-	// must not be changed afterwards where a stats handler might look.
+	// SendMsg sends m. It waits until there is room for m, not until the client has it. An error
+	// is a status and has ended the RPC, whatever the handler returns. The caller must not change
+	// m afterwards if a stats handler might look at it.
 	SendMsg(m any) error
-	// RecvMsg waits for a message and decodes it into m. io.EOF says that the client
-	// has sent all; any other error is a status and has ended the RPC.
+	// RecvMsg waits for a message and decodes it into m. It returns io.EOF once the client has sent
+	// everything. Any other error is a status and has ended the RPC.
 	RecvMsg(m any) error
 }
 
 // ServerStreamingClient is the client's end of a method whose server sends a
 // stream. Generated code uses it.
 type ServerStreamingClient[Res any] interface {
-	// Recv waits for a response. io.EOF is the end of a success.
+	// Recv waits for a response. It returns io.EOF if the RPC has ended with success.
 	Recv() (*Res, error)
 	ClientStream
 }
@@ -125,9 +122,9 @@ type ClientStreamingClient[Req any, Res any] interface {
 // ClientStreamingServer is the server's end of a method whose client sends a
 // stream. Generated code uses it.
 type ClientStreamingServer[Req any, Res any] interface {
-	// Recv waits for a request. io.EOF says that there is no other.
+	// Recv waits for a request. It returns io.EOF if there is no other.
 	Recv() (*Req, error)
-	// SendAndClose sends the response. It is to be called once.
+	// SendAndClose sends the response. Call it once.
 	SendAndClose(*Res) error
 	ServerStream
 }
@@ -137,7 +134,7 @@ type ClientStreamingServer[Req any, Res any] interface {
 type BidiStreamingClient[Req any, Res any] interface {
 	// Send sends a request.
 	Send(*Req) error
-	// Recv waits for a response. io.EOF is the end of a success.
+	// Recv waits for a response. It returns io.EOF if the RPC has ended with success.
 	Recv() (*Res, error)
 	ClientStream
 }
@@ -145,7 +142,7 @@ type BidiStreamingClient[Req any, Res any] interface {
 // BidiStreamingServer is the server's end of a method that streams both ways.
 // Generated code uses it.
 type BidiStreamingServer[Req any, Res any] interface {
-	// Recv waits for a request. io.EOF says that there is no other.
+	// Recv waits for a request. It returns io.EOF if there is no other.
 	Recv() (*Req, error)
 	// Send sends a response.
 	Send(*Res) error
@@ -190,8 +187,8 @@ var (
 	_ BidiStreamingServer[int, string]   = (*GenericServerStream[int, string])(nil)
 )
 
-// inner is x, by which a caller sees whether it was asked of x itself or of what embeds x, and the
-// stream inside.
+// inner returns x and the stream inside x. By self a caller sees whether it called the method of x
+// itself, or of a type that embeds x.
 func (x *GenericServerStream[Req, Res]) inner() (self any, _ ServerStream) { return x, x.ServerStream }
 
 // Send sends a response.

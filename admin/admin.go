@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admin adds the services for administrators to a server (gRFC A38): channelz.
+// Package admin adds the services for administrators to a server (gRFC A38). At present
+// that is channelz.
 //
 // Experimental: this API may change in a later release.
 package admin
@@ -18,9 +19,9 @@ func init() {
 	})
 }
 
-// Register adds the services to a server. Call cleanup when the server has stopped; it
-// is nil when there is an error. Whoever can call the server can see what these services
-// show, so it should not be the one that serves users.
+// Register adds the services to a server. The caller must call cleanup when the server has
+// stopped. cleanup is nil if there is an error. Every client of the server can see what
+// these services show, so use a server other than the one that serves users.
 func Register(s grpc.ServiceRegistrar) (cleanup func(), err error) {
 	return admin.Default.Register(s)
 }

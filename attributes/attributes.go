@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attributes holds an immutable set of keys with values, by which
-// resolvers, balancers and credentials hand data to each other.
+// Package attributes has an immutable set of keys with values. Resolvers, balancers
+// and credentials use it to pass data to each other.
 //
 // Experimental: this API may change in a later release.
 package attributes
@@ -13,30 +13,30 @@ import (
 	"strings"
 )
 
-// Attributes is an immutable set of keys with values; the zero value and nil are
-// empty. Keys are compared with ==, so they must be of comparable types, and each
-// user should take a key type of its own. Safe for concurrent use.
+// Attributes is an immutable set of keys with values. The zero value and nil are
+// empty sets. Keys are compared with ==, so their types must be comparable, and each
+// user should define a key type of its own. It is safe for concurrent use.
 //
-// It is a list whose newer entries hide older ones of the same key: sets hold a few
-// keys, and making one from another is then a single small allocation.
+// It is a list in which newer entries hide older ones with the same key. Sets have few
+// keys, and with a list only one small allocation is needed to make one set from another.
 type Attributes struct {
 	older *Attributes
 	key   any // nil in the zero value only
 	value any
 }
 
-// New returns the set of one key with its value.
+// New returns a set with one key and its value.
 func New(key, value any) *Attributes {
 	return &Attributes{key: key, value: value}
 }
 
-// WithValue returns a set with all of a and key, whose value replaces the one it
-// has in a. A nil value removes the key. a may be nil.
+// WithValue returns a set with all entries of a, in which key has the given value. A nil
+// value removes the key. a may be nil.
 func (a *Attributes) WithValue(key, value any) *Attributes {
 	return &Attributes{older: a, key: key, value: value}
 }
 
-// Value returns the value of key, nil if the set does not have it. a may be nil.
+// Value returns the value of key, or nil if the set does not have it. a may be nil.
 func (a *Attributes) Value(key any) any {
 	if key == nil {
 		return nil
@@ -49,9 +49,10 @@ func (a *Attributes) Value(key any) any {
 	return nil
 }
 
-// Equal reports whether both sets have the same keys with equal values. Values with
-// a method Equal(any) bool are compared by it, others with ==, or with
-// [reflect.DeepEqual] where they can't be (a map, a slice): such values must not change.
+// Equal reports whether both sets have the same keys with equal values. It compares
+// values that have a method Equal(any) bool by that method, values that are not
+// comparable (such as a map or a slice) with [reflect.DeepEqual], and all others with ==.
+// Values that are not comparable must not change.
 func (a *Attributes) Equal(o *Attributes) bool {
 	if a == o {
 		return true
@@ -70,8 +71,8 @@ func (a *Attributes) Equal(o *Attributes) bool {
 	return count == 0
 }
 
-// String shows the set for logs, the newest key first. Keys and values that are neither
-// strings nor a fmt.Stringer show as [fmt] prints them as pointers.
+// String returns a text for logs, with the newest key first. Keys and values that are
+// neither strings nor a fmt.Stringer are formatted with the verb %p of package [fmt].
 func (a *Attributes) String() string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -84,8 +85,8 @@ func (a *Attributes) String() string {
 	return b.String()
 }
 
-// MarshalJSON shows the same as a JSON object of strings, for logs too: it cannot be
-// read back. The error is always nil.
+// MarshalJSON returns the same texts as a JSON object of strings. It too is for logs: the
+// object can't be unmarshaled to Attributes. The error is always nil.
 func (a *Attributes) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for key, value := range a.all {
@@ -99,7 +100,7 @@ func (a *Attributes) MarshalJSON() ([]byte, error) {
 }
 
 func appendJSON(b []byte, s string) []byte {
-	j, _ := json.Marshal(s) // a string has no errors
+	j, _ := json.Marshal(s) // marshaling a string never fails
 	return append(b, j...)
 }
 

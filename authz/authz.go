@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package authz has server interceptors that let RPCs in by a policy: rules in JSON, for
-// the method, the headers and the client's identity (gRFC A43), with an audit of what was
-// decided (gRFC A59).
+// Package authz has server interceptors that enforce an authorization policy (gRFC A43). A
+// policy is a list of rules in JSON about an RPC's method, its headers and the client's
+// identity. The policy can also have the decisions audited (gRFC A59).
 //
 //	i, err := authz.NewStatic(policy)
 //	...
@@ -10,11 +10,12 @@
 //		grpc.ChainUnaryInterceptor(i.UnaryInterceptor),
 //		grpc.ChainStreamInterceptor(i.StreamInterceptor))
 //
-// An RPC is refused, with code PERMISSION_DENIED, if one of "deny_rules" matches it or none
-// of "allow_rules" does. A rule that names no principals matches any client; one that names
-// some matches clients of TLS connections only: by the URIs in their certificates, without
-// any by the DNS names, and without those by the subject. Where clients are to be known by
-// their certificates, the server has to ask for these and verify them.
+// The interceptor refuses an RPC with code PERMISSION_DENIED if one of "deny_rules" matches
+// it, or if none of "allow_rules" does. A rule that names no principals matches any client.
+// A rule that names principals matches only clients of TLS connections. It compares the
+// principals with the URIs in the client's certificate, with its DNS names if it has no
+// URIs, and with its subject if it has neither. For this the server has to request client
+// certificates and verify them.
 //
 // Experimental: this API may change in a later release.
 package authz
@@ -31,13 +32,13 @@ import (
 
 var logger = grpclog.Component("authz")
 
-// StaticInterceptor has one policy for all its life. It is safe for concurrent use.
+// StaticInterceptor enforces one policy that never changes. It is safe for concurrent use.
 type StaticInterceptor struct {
 	engines rbac.Chain
 }
 
-// NewStatic returns an interceptor for a policy in JSON. The error says what is wrong with
-// it.
+// NewStatic returns an interceptor that enforces a policy given in JSON. The error says
+// what is wrong with the policy.
 func NewStatic(authzPolicy string) (*StaticInterceptor, error) {
 	engines, err := parsePolicy(authzPolicy)
 	if err != nil {
@@ -46,7 +47,8 @@ func NewStatic(authzPolicy string) (*StaticInterceptor, error) {
 	return &StaticInterceptor{engines: engines}, nil
 }
 
-// UnaryInterceptor is for grpc.UnaryInterceptor and grpc.ChainUnaryInterceptor.
+// UnaryInterceptor is the interceptor to pass to grpc.UnaryInterceptor or
+// grpc.ChainUnaryInterceptor.
 func (i *StaticInterceptor) UnaryInterceptor(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if err := authorize(ctx, i.engines); err != nil {
 		return nil, err
@@ -54,7 +56,8 @@ func (i *StaticInterceptor) UnaryInterceptor(ctx context.Context, req any, _ *gr
 	return handler(ctx, req)
 }
 
-// StreamInterceptor is for grpc.StreamInterceptor and grpc.ChainStreamInterceptor.
+// StreamInterceptor is the interceptor to pass to grpc.StreamInterceptor or
+// grpc.ChainStreamInterceptor.
 func (i *StaticInterceptor) StreamInterceptor(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	if err := authorize(ss.Context(), i.engines); err != nil {
 		return err
@@ -62,7 +65,7 @@ func (i *StaticInterceptor) StreamInterceptor(srv any, ss grpc.ServerStream, _ *
 	return handler(srv, ss)
 }
 
-// authorize returns the status of an RPC that may not go on.
+// authorize returns nil if the RPC may go on, and otherwise the status that it ends with.
 func authorize(ctx context.Context, engines rbac.Chain) error {
 	method, _ := grpc.Method(ctx)
 	r, err := rbac.NewRequest(ctx, method)

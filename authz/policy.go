@@ -13,7 +13,8 @@ import (
 	"google.golang.org/grpc/internal/rbac"
 )
 
-// authorizationPolicy is the JSON of gRFC A43, with the audit of gRFC A59.
+// authorizationPolicy is the JSON form of a policy (gRFC A43), with its audit options (gRFC
+// A59).
 type authorizationPolicy struct {
 	Name       string              `json:"name"`
 	DenyRules  []rule              `json:"deny_rules"`
@@ -52,9 +53,9 @@ type auditLogger struct {
 	Optional bool             `json:"is_optional"`
 }
 
-// parsePolicy makes the engines of a policy: that of the deny rules, if there are any,
-// and that of the allow rules. A field that this version doesn't know is an error, as
-// leaving it out could let somebody in (A43).
+// parsePolicy returns the engines that enforce a policy: one for the deny rules, if there
+// are any, and one for the allow rules. A field that this version does not know is an
+// error, because ignoring it could let in clients that the policy excludes (A43).
 func parsePolicy(text string) (rbac.Chain, error) {
 	var p authorizationPolicy
 	d := json.NewDecoder(strings.NewReader(text))
@@ -140,8 +141,8 @@ func parseHeader(h header) (rbac.Matcher, error) {
 	}), nil
 }
 
-// supported is false for the headers that a policy can't ask about: those of HTTP and
-// gRPC themselves, and of a single hop.
+// supported is false for the headers that a policy can't match: those of HTTP and gRPC
+// themselves, and hop-by-hop headers.
 func supported(key string) bool {
 	switch key {
 	case "host", "connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
@@ -151,7 +152,8 @@ func supported(key string) bool {
 	return !strings.HasPrefix(key, ":") && !strings.HasPrefix(key, "grpc-")
 }
 
-// either matches one of the patterns; anything if there are none.
+// either returns a matcher that matches if one of the patterns does, or that always matches
+// if there are no patterns.
 func either(patterns []string, matcher func(rbac.Text) rbac.Matcher) rbac.Matcher {
 	if len(patterns) == 0 {
 		return rbac.Always()
@@ -163,7 +165,8 @@ func either(patterns []string, matcher func(rbac.Text) rbac.Matcher) rbac.Matche
 	return rbac.AnyOf(ms...)
 }
 
-// pattern reads "*", "abc*", "*abc" or "abc". No other asterisk means anything.
+// pattern parses "*", "abc*", "*abc" or "abc". An asterisk anywhere else is an ordinary
+// character.
 func pattern(p string) rbac.Text {
 	switch {
 	case p == "*":
@@ -176,8 +179,8 @@ func pattern(p string) rbac.Text {
 	return rbac.Exact(p)
 }
 
-// engines divides the condition between the two engines, so that each RPC is audited at
-// most once (the table of gRFC A59).
+// engines divides the audit condition between the deny and the allow engine in such a way
+// that each RPC is audited at most once (the table of gRFC A59).
 func (o auditLoggingOptions) engines() (deny, allow rbac.Audit, err error) {
 	switch o.Condition {
 	case "", "NONE":

@@ -15,21 +15,21 @@ import (
 	"google.golang.org/grpc"
 )
 
-// FileWatcherOptions say which file is watched.
+// FileWatcherOptions are the options of NewFileWatcherWithOptions.
 type FileWatcherOptions struct {
-	// PolicyFile has the policy. It is best replaced by renaming, so that it is never read
-	// half.
+	// PolicyFile is the path of the file with the policy. Replace the file by renaming a
+	// complete one, so that the interceptor never reads half a policy.
 	PolicyFile string
-	// RefreshDuration is the time from one reading to the next. It has to be positive.
+	// RefreshDuration is the time between two readings of the file. It must be positive.
 	RefreshDuration time.Duration
-	// OnPolicyUpdate, if set, is called with each policy once it is in force, the first
-	// one too. It may call Close.
+	// OnPolicyUpdate, if not nil, is called with each new policy after the policy has taken
+	// effect, including the first one. It may call Close.
 	OnPolicyUpdate func(policyContent string)
 }
 
-// FileWatcherInterceptor has the policy that a file holds, and reads it again from time to
-// time. A policy that can't be read, or is wrong, is logged at each reading, and the last
-// good one stays in force. It is safe for concurrent use.
+// FileWatcherInterceptor enforces the policy in a file, which it reads again at regular
+// intervals. If it can't read or parse the file, it logs an error at each reading and keeps
+// the last valid policy. It is safe for concurrent use.
 type FileWatcherInterceptor struct {
 	options FileWatcherOptions
 	current atomic.Pointer[StaticInterceptor]
@@ -37,16 +37,17 @@ type FileWatcherInterceptor struct {
 	mu     sync.Mutex // guards what follows
 	closed bool
 	timer  *time.Timer
-	text   []byte // of the policy in force
+	text   []byte // the JSON of the current policy
 }
 
-// NewFileWatcher is NewFileWatcherWithOptions with a file and a duration.
+// NewFileWatcher calls NewFileWatcherWithOptions with a file and a refresh duration.
 func NewFileWatcher(file string, duration time.Duration) (*FileWatcherInterceptor, error) {
 	return NewFileWatcherWithOptions(FileWatcherOptions{PolicyFile: file, RefreshDuration: duration})
 }
 
-// NewFileWatcherWithOptions returns an interceptor whose policy has been read. It fails if
-// that can't be done, or if an option is wrong. The caller has to close it.
+// NewFileWatcherWithOptions returns an interceptor that has read its policy from the file.
+// It fails if an option is wrong or the policy can't be read or parsed. The caller must
+// call Close on the interceptor.
 func NewFileWatcherWithOptions(options FileWatcherOptions) (*FileWatcherInterceptor, error) {
 	if options.PolicyFile == "" {
 		return nil, errors.New("authz: authorization policy file path is empty")
@@ -64,8 +65,8 @@ func NewFileWatcherWithOptions(options FileWatcherOptions) (*FileWatcherIntercep
 	return i, nil
 }
 
-// Close ends the reading. The policy stays in force. A reading under way may still end with
-// a new one.
+// Close stops the periodic reading of the file. The interceptor keeps enforcing the last
+// policy. If a reading is under way, OnPolicyUpdate may still run after Close has returned.
 func (i *FileWatcherInterceptor) Close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -75,17 +76,19 @@ func (i *FileWatcherInterceptor) Close() {
 	}
 }
 
-// UnaryInterceptor is for grpc.UnaryInterceptor and grpc.ChainUnaryInterceptor.
+// UnaryInterceptor is the interceptor to pass to grpc.UnaryInterceptor or
+// grpc.ChainUnaryInterceptor.
 func (i *FileWatcherInterceptor) UnaryInterceptor(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	return i.current.Load().UnaryInterceptor(ctx, req, info, handler)
 }
 
-// StreamInterceptor is for grpc.StreamInterceptor and grpc.ChainStreamInterceptor.
+// StreamInterceptor is the interceptor to pass to grpc.StreamInterceptor or
+// grpc.ChainStreamInterceptor.
 func (i *FileWatcherInterceptor) StreamInterceptor(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	return i.current.Load().StreamInterceptor(srv, ss, info, handler)
 }
 
-// again lets refresh be called, unless the interceptor is closed.
+// again schedules the next call of refresh, unless the interceptor is closed.
 func (i *FileWatcherInterceptor) again() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -94,7 +97,8 @@ func (i *FileWatcherInterceptor) again() {
 	}
 }
 
-// refresh is the timer's: there is one at a time.
+// refresh is what the timer calls. Only one call runs at a time, because refresh itself
+// starts the next timer.
 func (i *FileWatcherInterceptor) refresh() {
 	loaded, err := i.load()
 	if err != nil {
@@ -104,7 +108,8 @@ func (i *FileWatcherInterceptor) refresh() {
 	i.again()
 }
 
-// load puts the file's policy in force and returns it, nil if it was in force already.
+// load puts the file's policy in force and returns its text. It returns nil if that policy
+// was in force already, or if the interceptor is closed.
 func (i *FileWatcherInterceptor) load() ([]byte, error) {
 	text, err := os.ReadFile(i.options.PolicyFile)
 	if err != nil {
@@ -125,7 +130,7 @@ func (i *FileWatcherInterceptor) load() ([]byte, error) {
 	return text, nil
 }
 
-// tell calls OnPolicyUpdate, without a lock, for a policy that is new.
+// tell calls OnPolicyUpdate, without holding mu, if loaded is not nil.
 func (i *FileWatcherInterceptor) tell(loaded []byte) {
 	if loaded != nil && i.options.OnPolicyUpdate != nil {
 		i.options.OnPolicyUpdate(string(loaded))

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backoff configures how long a channel waits between attempts to connect;
-// see grpc/doc/connection-backoff.md.
+// Package backoff has the configuration of the pauses between a channel's attempts to connect; see
+// grpc/doc/connection-backoff.md.
 package backoff
 
 import "time"
 
-// Config says how the pauses grow: the n-th is BaseDelay * Multiplier^n, at most
-// MaxDelay, spread by Jitter.
+// Config determines the pauses. Before jitter, the pause after n failed retries is BaseDelay *
+// Multiplier^n, but at most MaxDelay.
 type Config struct {
 	// BaseDelay is the pause after the first failure.
 	BaseDelay time.Duration
-	// Multiplier is what each pause is to the one before. It should be above 1.
+	// Multiplier is the factor by which each pause is longer than the one before. It should be
+	// above 1.
 	Multiplier float64
-	// Jitter is the fraction of a pause by which it is made longer or shorter at
-	// random, so that clients don't come back all at once.
+	// Jitter is the largest fraction of a pause by which it becomes longer or shorter at random, so
+	// that clients don't reconnect all at once.
 	Jitter float64
-	// MaxDelay bounds the pause before jitter.
+	// MaxDelay is the longest pause, before jitter.
 	MaxDelay time.Duration
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package balancer is how a channel spreads RPCs over servers: a Builder is registered
-// under a name, its Balancer makes SubConns for the addresses that the resolver found
-// and gives the channel Pickers that choose one for each RPC (load-balancing.md).
+// Package balancer has the interfaces of the policies by which channels spread RPCs over servers
+// (load-balancing.md). A program registers a Builder under a name. The Builder's Balancer makes
+// SubConns for the addresses that the resolver found, and gives the channel Pickers that choose a
+// SubConn for each RPC.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package balancer
 
 import (
@@ -25,19 +26,19 @@ import (
 type Builder interface {
 	// Build makes a balancer for a channel.
 	Build(cc ClientConn, opts BuildOptions) Balancer
-	// Name is the name by which a service config chooses the balancer: lower case.
+	// Name returns the name by which a service config chooses the balancer. It should be in lower
+	// case.
 	Name() string
 }
 
 // ConfigParser is a Builder whose balancers take a configuration.
 type ConfigParser interface {
-	// ParseConfig turns the JSON of the balancer's configuration into what
-	// UpdateClientConnState will be given. An error makes the whole service config
-	// invalid.
+	// ParseConfig parses the JSON of the balancer's configuration. UpdateClientConnState gets the
+	// result. An error makes the whole service config invalid.
 	ParseConfig(LoadBalancingConfigJSON json.RawMessage) (serviceconfig.LoadBalancingConfig, error)
 }
 
-// BuildOptions is what a channel tells the builder of its balancer.
+// BuildOptions is what a channel tells its balancer's Builder about itself.
 type BuildOptions struct {
 	// DialCreds are the channel's transport credentials, for a balancer that makes
 	// connections of its own. May be nil.
@@ -48,33 +49,31 @@ type BuildOptions struct {
 	Dialer func(context.Context, string) (net.Conn, error)
 	// Authority is the channel's :authority.
 	Authority string
-	// ChannelzParent is the channel in channelz.
+	// ChannelzParent identifies the channel in channelz.
 	ChannelzParent channelz.Identifier
-	// CustomUserAgent is what the program put in front of the user agent.
+	// CustomUserAgent is the text that the program put in front of the user agent.
 	CustomUserAgent string
 	// Target is the channel's target.
 	Target resolver.Target
 }
 
-// Balancer watches what the resolver finds and the state of its SubConns, and gives the
-// channel a Picker for each change. The channel calls its methods, and the listeners of
-// its SubConns, one at a time.
+// Balancer follows the resolver's updates and the states of its SubConns, and gives the channel a
+// new Picker when something changes. The channel calls the Balancer's methods and the listeners of
+// its SubConns one at a time.
 type Balancer interface {
-	// UpdateClientConnState is told what the resolver found, and the balancer's
-	// configuration. ErrBadResolverState tells the channel to have the resolver try
-	// again.
+	// UpdateClientConnState gets what the resolver found, and the balancer's configuration. If it
+	// returns ErrBadResolverState, the channel asks the resolver to try again.
 	UpdateClientConnState(ClientConnState) error
-	// ResolverError is told that the resolver failed.
+	// ResolverError gets the resolver's error when the resolver failed.
 	ResolverError(error)
-	// UpdateSubConnState is told the state of a SubConn that was made without a
-	// StateListener.
+	// UpdateSubConnState gets each state of a SubConn that was made without a StateListener.
 	//
 	// Deprecated: use NewSubConnOptions.StateListener.
 	UpdateSubConnState(SubConn, SubConnState)
-	// Close ends the balancer. It is the last call, and the balancer shuts its
-	// SubConns down or leaves that to the channel, which does it anyway.
+	// Close ends the balancer. It is the last call. The balancer need not shut down its SubConns,
+	// as the channel does so in any case.
 	Close()
-	// ExitIdle has the balancer connect, where it is idle.
+	// ExitIdle makes the balancer connect if it is idle.
 	ExitIdle()
 }
 
@@ -82,34 +81,34 @@ type Balancer interface {
 //
 // Deprecated: every Balancer has the method.
 type ExitIdler interface {
-	// ExitIdle has the balancer connect, where it is idle.
+	// ExitIdle makes the balancer connect if it is idle.
 	ExitIdle()
 }
 
-// ClientConnState is what a balancer is told of its channel.
+// ClientConnState is what a channel tells its balancer in an update.
 type ClientConnState struct {
 	// ResolverState is what the resolver found.
 	ResolverState resolver.State
-	// BalancerConfig is what ParseConfig returned; nil without a configuration.
+	// BalancerConfig is what ParseConfig returned. It is nil without a configuration.
 	BalancerConfig serviceconfig.LoadBalancingConfig
 }
 
-// State is what a balancer tells its channel.
+// State is what a balancer tells its channel in an update.
 type State struct {
-	// ConnectivityState is the channel's state from now on. Only a change of it, or
-	// of the Picker, is worth an update.
+	// ConnectivityState is the channel's state from now on. An update without a change of it or of
+	// the Picker has no use.
 	ConnectivityState connectivity.State
-	// Picker chooses for the RPCs from now on.
+	// Picker chooses the SubConns of RPCs from now on.
 	Picker Picker
 }
 
-// ClientConn is the channel as its balancer sees it. The channel implements it; a
-// wrapper embeds the one it was given.
+// ClientConn is the channel as its balancer sees it. The channel implements it. A type that wraps a
+// ClientConn must embed it.
 type ClientConn interface {
-	// NewSubConn makes a SubConn for the addresses, of which there must be one at
-	// least. It is idle: Connect starts it.
+	// NewSubConn makes a SubConn for one or more addresses. The SubConn is idle until Connect is
+	// called.
 	//
-	// Deprecated: only as far as the list goes; give one address a SubConn.
+	// Deprecated: only the list is deprecated; make a SubConn for each address.
 	NewSubConn([]resolver.Address, NewSubConnOptions) (SubConn, error)
 	// RemoveSubConn shuts a SubConn down.
 	//
@@ -119,17 +118,17 @@ type ClientConn interface {
 	//
 	// Deprecated: make a new SubConn and shut the old one down.
 	UpdateAddresses(SubConn, []resolver.Address)
-	// UpdateState gives the channel a new state and Picker. It may be called by any goroutine, also
-	// with a lock of the balancer's held, by a StateListener and by a PickResult's Done. After Close it
-	// does nothing.
+	// UpdateState gives the channel a new state and Picker. Any goroutine may call it, even while it
+	// holds a lock of the balancer, and so may a StateListener and a PickResult's Done. After the
+	// balancer's Close, UpdateState does nothing.
 	UpdateState(State)
-	// ResolveNow asks the resolver to look again.
+	// ResolveNow asks the resolver to resolve again.
 	ResolveNow(resolver.ResolveNowOptions)
 	// Target returns the target as the user gave it.
 	//
 	// Deprecated: use BuildOptions.Target.
 	Target() string
-	// MetricsRecorder returns where the balancer records its metrics. Not nil.
+	// MetricsRecorder returns the recorder for the balancer's metrics. It is not nil.
 	MetricsRecorder() stats.MetricsRecorder
 
 	internal.EnforceClientConnEmbedding

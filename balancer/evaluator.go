@@ -4,17 +4,16 @@ package balancer
 
 import "google.golang.org/grpc/connectivity"
 
-// ConnectivityStateEvaluator keeps the state of a balancer from the states of its
-// subchannels. It is not safe for concurrent use.
+// ConnectivityStateEvaluator computes the state of a balancer from the states of its subchannels.
+// It is not safe for concurrent use.
 type ConnectivityStateEvaluator struct {
-	// counts says how many subchannels are in each state. Shutdown is not one of
-	// them: such a subchannel is gone.
+	// counts has the number of subchannels in each state. Subchannels in Shutdown are not counted:
+	// they are gone.
 	counts [connectivity.Shutdown]uint64
 }
 
-// RecordTransition moves a subchannel from one state to another and returns the
-// balancer's state, as CurrentState does. The first state of a new subchannel comes
-// with Shutdown as the old one.
+// RecordTransition moves a subchannel from one state to another and returns the balancer's state,
+// as CurrentState does. For a new subchannel, oldState is Shutdown.
 func (cse *ConnectivityStateEvaluator) RecordTransition(oldState, newState connectivity.State) connectivity.State {
 	if cse.tracks(oldState) {
 		cse.counts[oldState]--
@@ -25,8 +24,9 @@ func (cse *ConnectivityStateEvaluator) RecordTransition(oldState, newState conne
 	return cse.CurrentState()
 }
 
-// CurrentState returns Ready if a subchannel is ready, else Connecting if one is
-// connecting, else Idle if one is idle, else TransientFailure, also when there are none.
+// CurrentState returns Ready if a subchannel is ready, else Connecting if one is connecting, else
+// Idle if one is idle, else TransientFailure. It returns TransientFailure also if there are no
+// subchannels.
 func (cse *ConnectivityStateEvaluator) CurrentState() connectivity.State {
 	for _, s := range [...]connectivity.State{connectivity.Ready, connectivity.Connecting, connectivity.Idle} {
 		if cse.counts[s] > 0 {

@@ -18,8 +18,8 @@ var (
 	// Deprecated: return an error that says what failed.
 	ErrTransientFailure = errors.New("all SubConns are in TransientFailure")
 
-	// ErrBadResolverState from UpdateClientConnState tells that the balancer could
-	// not use what the resolver found. The resolver is then asked to try again.
+	// ErrBadResolverState from UpdateClientConnState says that the balancer could not use what the
+	// resolver found. The channel then asks the resolver to try again.
 	ErrBadResolverState = errors.New("bad resolver state")
 )
 
@@ -28,11 +28,11 @@ var (
 // Deprecated: return the error itself from Pick.
 func TransientFailureError(e error) error { return e }
 
-// Picker chooses the SubConn for each RPC, of a list that does not change: the balancer
-// gives the channel a new Picker for every change. Pick is called from many goroutines at
-// a time, so that what it counts or remembers needs a lock or atomics.
+// Picker chooses the SubConn for each RPC. What it chooses from does not change: for every change
+// the balancer gives the channel a new Picker. Many goroutines call Pick concurrently, so state
+// that Pick changes needs a lock or atomics.
 type Picker interface {
-	// Pick chooses, without waiting. What it may return:
+	// Pick chooses a SubConn. It must not block. It may return:
 	//   - ErrNoSubConnAvailable: the RPC waits for a new picker, if none has come meanwhile.
 	//   - An error with a status (package status): the RPC fails with it, also when it
 	//     is wait-for-ready. Codes that only an application may produce become
@@ -43,9 +43,9 @@ type Picker interface {
 	Pick(info PickInfo) (PickResult, error)
 }
 
-// PickInfo is what Pick knows of the RPC.
+// PickInfo describes an RPC to Pick.
 type PickInfo struct {
-	// FullMethodName is "/package.service/method".
+	// FullMethodName is the RPC's method, "/package.service/method".
 	FullMethodName string
 	// Ctx is the RPC's context, which may carry metadata.
 	Ctx context.Context
@@ -53,12 +53,12 @@ type PickInfo struct {
 
 // PickResult is what Pick chose.
 type PickResult struct {
-	// SubConn is where the RPC goes. It must come from this balancer's ClientConn.
+	// SubConn is the SubConn that the RPC uses. It must come from this balancer's ClientConn.
 	SubConn SubConn
 	// Done, if not nil, is called once the RPC is over on this SubConn. It should
 	// return quickly.
 	Done func(DoneInfo)
-	// Metadata is added to what the RPC sends. May be nil.
+	// Metadata is added to the metadata that the RPC sends. It may be nil.
 	Metadata metadata.MD
 }
 
@@ -72,7 +72,7 @@ type DoneInfo struct {
 	BytesSent bool
 	// BytesReceived says whether anything came back from the server.
 	BytesReceived bool
-	// ServerLoad is the load that the server reported in its trailers, a
-	// *v3orcapb.OrcaLoadReport, nil when there was none.
+	// ServerLoad is the load that the server reported in its trailers, a *v3orcapb.OrcaLoadReport.
+	// It is nil if the server reported none.
 	ServerLoad any
 }

@@ -17,15 +17,15 @@ type registry struct {
 
 var builders = registry{caseSensitive: envconfig.CaseSensitiveBalancerRegistries}
 
-// Register makes b the builder of its name, in place of an earlier one. Names are
-// compared by letter case, unless the environment variable
-// GRPC_GO_EXPERIMENTAL_CASE_SENSITIVE_BALANCER_REGISTRIES is "false". It is meant for
-// init functions, and safe elsewhere.
+// Register registers b under b.Name(). It replaces a builder of the same name. Names are
+// case-sensitive, unless the environment variable
+// GRPC_GO_EXPERIMENTAL_CASE_SENSITIVE_BALANCER_REGISTRIES is "false". Register is meant for init
+// functions, but is safe for concurrent use.
 func Register(b Builder) {
 	builders.register(b)
 }
 
-// Get returns the builder of a name, nil when none was registered.
+// Get returns the builder that is registered under name, or nil if there is none.
 func Get(name string) Builder {
 	return builders.get(name)
 }

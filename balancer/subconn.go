@@ -9,52 +9,50 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// SubConn is a subchannel: a connection, or the wish for one, to one of a list of
-// addresses. It begins idle and does nothing before Connect. After it was ready and
-// lost its connection it is idle again; after it failed it waits out a back-off in
-// TransientFailure and is idle then (connection-backoff.md).
+// SubConn is a subchannel: it connects to one address of a list when the balancer tells it to. It
+// begins idle and does nothing before Connect. When a ready SubConn loses its connection, it
+// becomes idle again. When an attempt to connect fails, it is in TransientFailure for the back-off,
+// and then idle (connection-backoff.md).
 //
-// Methods may be called from several goroutines. A SubConn that wraps another embeds it.
+// The methods are safe for concurrent use. A type that wraps a SubConn must embed it.
 type SubConn interface {
-	// UpdateAddresses replaces the addresses. A connection gives way to a new one, unless
-	// nothing has changed but BalancerAttributes.
+	// UpdateAddresses replaces the addresses. A new connection replaces the present one, unless
+	// only BalancerAttributes have changed.
 	//
 	// Deprecated: make a new SubConn and shut this one down.
 	UpdateAddresses([]resolver.Address)
 	// Connect starts connecting if the SubConn is idle, and does not wait.
 	Connect()
-	// GetOrBuildProducer returns the producer that builder makes for this SubConn,
-	// building it on the first call, and a function that gives it back. When all have
-	// given it back, or the SubConn's state changes, the producer is closed; the listener
-	// hears of the state after that.
+	// GetOrBuildProducer returns the producer that the builder makes for this SubConn, and a
+	// function that gives it back. The first call builds the producer; later calls share it. The
+	// producer is closed when every caller has given it back, or when the SubConn's state changes.
+	// In the second case the StateListener is called after that.
 	GetOrBuildProducer(ProducerBuilder) (p Producer, closeFunc func())
-	// Shutdown gives the SubConn up: its connection drains, RPCs on it go on, and no
-	// state is reported after Shutdown's own.
+	// Shutdown shuts the SubConn down. RPCs on its connection go on, and the connection closes
+	// after the last one. The SubConn reports the state Shutdown and no other state after that.
 	Shutdown()
-	// RegisterHealthListener makes the function hear of the server's health while
-	// the SubConn is ready, in place of an earlier one, beginning with Connecting.
-	// Where no health check is made it hears Ready. It hears nothing more once the
-	// SubConn has left Ready, and must be registered again at the next Ready.
+	// RegisterHealthListener registers a function that is called with the server's health while the
+	// SubConn is ready. It replaces an earlier one. The first health is Connecting, or Ready if the
+	// health is not checked. When the SubConn leaves Ready, the function is not called any more,
+	// and the balancer must register it again at the next Ready.
 	RegisterHealthListener(func(SubConnState))
 
 	internal.EnforceSubConnEmbedding
 }
 
-// NewSubConnOptions says how a new SubConn is to be.
+// NewSubConnOptions has the options of a new SubConn.
 type NewSubConnOptions struct {
-	// CredsBundle stands in for the credentials of the channel: its transport
-	// credentials for the channel's, unless they are nil, and its per-RPC credentials
-	// for those of the channel's bundle.
+	// CredsBundle replaces credentials of the channel. Its transport credentials, unless they are
+	// nil, replace the channel's. Its per-RPC credentials replace those of the channel's bundle.
 	//
 	// Deprecated: put the credentials into the Attributes of the address.
 	CredsBundle credentials.Bundle
-	// HealthCheckEnabled says that client-side health checking (gRFC A17) applies,
-	// if the service config asks for it: Ready is then reported when the server says
-	// that it serves.
+	// HealthCheckEnabled turns on client-side health checking (gRFC A17), if the service config
+	// asks for it: the SubConn then reports Ready only while the server says that it is serving.
 	HealthCheckEnabled bool
-	// StateListener is told every change of state, one at a time, in order, and not
-	// at the same time as a method of the balancer. Without it the balancer's
-	// UpdateSubConnState is called.
+	// StateListener is called with every new state, one at a time and in order, and not
+	// concurrently with a method of the balancer. If it is nil, the balancer's UpdateSubConnState
+	// is called instead.
 	StateListener func(SubConnState)
 }
 
@@ -62,19 +60,18 @@ type NewSubConnOptions struct {
 type SubConnState struct {
 	// ConnectivityState is the state.
 	ConnectivityState connectivity.State
-	// ConnectionError says why, when the state is TransientFailure.
+	// ConnectionError is the reason if the state is TransientFailure.
 	ConnectionError error
 }
 
-// ProducerBuilder makes the Producers of one kind. It is compared with ==, so it must
-// be a comparable value.
+// ProducerBuilder makes producers of one kind. Builders are compared with ==, so a ProducerBuilder
+// must be comparable.
 type ProducerBuilder interface {
-	// Build makes a producer. The argument is a grpc.ClientConnInterface for RPCs on
-	// this one SubConn. The function frees the producer; after it returned the
-	// producer makes no RPC.
+	// Build makes a producer. The argument is a grpc.ClientConnInterface for RPCs on this one
+	// SubConn. closeFunc frees the producer, which must not make RPCs after closeFunc has returned.
 	Build(grpcClientConnInterface any) (p Producer, closeFunc func())
 }
 
-// Producer is something that lives on one SubConn and is shared by all who ask for it,
-// like a stream of load reports.
+// Producer is something that belongs to one SubConn and that all callers of GetOrBuildProducer
+// share, such as a stream of load reports.
 type Producer any

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package binarylog lets a program keep a log of its RPCs with their metadata and
-// messages (gRFC A16). What is logged is said by the environment variable
-// GRPC_BINARY_LOG_FILTER, for example
+// Package binarylog lets a program log its RPCs with their metadata and messages
+// (gRFC A16). The environment variable GRPC_BINARY_LOG_FILTER says what is logged, for
+// example
 //
 //	GRPC_BINARY_LOG_FILTER='package.Service/*{h:512;m:256},-package.Service/Secret'
 //
-// and where it goes by SetSink; without a sink nothing is logged.
+// SetSink says where entries are written. Without a sink nothing is logged.
 //
 // Experimental: this API may change in a later release.
 package binarylog
@@ -27,16 +27,18 @@ import (
 
 var logger = grpclog.Component("binarylog")
 
-// Sink takes the entries. It must be safe for concurrent use.
+// Sink receives the log's entries. Its methods must be safe for concurrent use.
 type Sink interface {
-	// Write takes an entry, which it may keep. An error is logged. RPCs wait for it.
+	// Write writes an entry, which it may keep. The RPC waits for Write. Errors are logged
+	// with package grpclog.
 	Write(entry *pb.GrpcLogEntry) error
-	// Close ends the sink when another one takes its place.
+	// Close is called when another sink replaces this one.
 	Close() error
 }
 
-// SetSink sets where entries go, and closes the sink that was set before. nil means
-// nowhere. Call it before gRPC is used: RPCs keep the sink that they began with.
+// SetSink sets the sink to which entries are written, and closes the sink that was set
+// before. With a nil sink nothing is logged. Call it before RPCs begin: an RPC keeps the
+// sink that it began with.
 func SetSink(s Sink) {
 	var to binarylog.Sink
 	if s != nil {
@@ -50,9 +52,9 @@ func SetSink(s Sink) {
 }
 
 // NewTempFileSink returns a Sink that writes to a new file, grpcgo_binarylog_*.txt in the
-// directory for temporary files. The file holds entries in protobuf's encoding, each after
-// its length in 4 bytes, big endian. It is complete after Close; until then the last second
-// may be missing.
+// directory for temporary files. The file has entries in protobuf's encoding, each preceded
+// by its length in 4 bytes, big endian. The file is complete after Close. Before that,
+// entries of the last second may be missing.
 func NewTempFileSink() (Sink, error) {
 	f, err := os.CreateTemp("", "grpcgo_binarylog_*.txt")
 	if err != nil {
@@ -62,7 +64,7 @@ func NewTempFileSink() (Sink, error) {
 }
 
 const (
-	fileBuffer = 64 << 10    // bytes
+	fileBuffer = 64 << 10    // the size of the buffer, in bytes
 	fileDelay  = time.Second // how long an entry may stay in the buffer
 )
 
@@ -71,7 +73,7 @@ var errClosed = errors.New("binarylog: the sink is closed")
 type fileSink struct {
 	mu      sync.Mutex
 	file    *os.File
-	out     *bufio.Writer // keeps the first error
+	out     *bufio.Writer // after an error, its methods return that error
 	flush   *time.Timer   // runs while flushes is true
 	flushes bool
 	closed  bool

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package channelz names what the channelz service can be asked about (gRFC A14).
-// The service itself is in channelz/service; importing that package is what makes
-// this module keep records at all.
+// Package channelz has the type of the identifiers of the channelz service (gRFC A14).
+// The service itself is in package channelz/service. This module keeps records for it only
+// in programs that import that package.
 package channelz
 
 import "google.golang.org/grpc/internal/channelz"
 
-// Identifier stands for one channel, subchannel, server or socket in channelz.
-// Values come from this module only, for example as
-// balancer.BuildOptions.ChannelzParent, and are safe to use from several goroutines.
+// Identifier identifies a channel, subchannel, server or socket in channelz. Only this
+// module makes Identifiers, for example balancer.BuildOptions.ChannelzParent. They are
+// safe for concurrent use.
 type Identifier = channelz.Identifier

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package codes holds the status codes of gRPC, as grpc/doc/statuscodes.md
-// numbers them.
+// Package codes has the status codes of gRPC, with the numbers of grpc/doc/statuscodes.md.
 package codes
 
 import (
@@ -11,7 +10,7 @@ import (
 	"strconv"
 )
 
-// Code is the outcome of an RPC. The numbers go over the wire in grpc-status and
+// Code is the outcome of an RPC. The field grpc-status has the number on the wire, so the numbers
 // never change.
 type Code uint32
 
@@ -19,56 +18,56 @@ const (
 	// OK means success. No error has this code.
 	OK Code = iota // 0
 
-	// Canceled means that the operation was given up, usually by its caller.
+	// Canceled means that the operation was canceled, usually by its caller.
 	Canceled // 1
 
-	// Unknown stands for errors that came without a status: those of another
-	// address space, or a handler's plain Go error.
+	// Unknown is the code of errors without a status, such as errors from another address space or
+	// a handler's plain Go error.
 	Unknown // 2
 
-	// InvalidArgument says that the arguments are wrong whatever state the
-	// system is in (a malformed name, say). Compare FailedPrecondition.
+	// InvalidArgument says that the arguments are wrong in any state of the system; a malformed
+	// name is an example. Compare FailedPrecondition.
 	InvalidArgument // 3
 
-	// DeadlineExceeded means that time ran out first. Where the operation
-	// changes state, the change may have been made all the same.
+	// DeadlineExceeded means that the deadline passed before the operation was complete. If the
+	// operation changes state, the change may have been made all the same.
 	DeadlineExceeded // 4
 
-	// NotFound says that what was asked for does not exist.
+	// NotFound says that the requested entity does not exist.
 	NotFound // 5
 
-	// AlreadyExists says that what was to be created is there already.
+	// AlreadyExists says that the entity to create exists already.
 	AlreadyExists // 6
 
-	// PermissionDenied says that a known caller may not do this. Use
-	// Unauthenticated for a caller that is not known, ResourceExhausted where a
-	// quota ran out.
+	// PermissionDenied says that a known caller may not do this. Use Unauthenticated for a caller
+	// that is not known, and ResourceExhausted if a quota ran out.
 	PermissionDenied // 7
 
 	// ResourceExhausted says that a quota, memory or space ran out. The library
 	// uses it for messages above the size limits.
 	ResourceExhausted // 8
 
-	// FailedPrecondition says that the system is not in the state the operation
-	// needs; repeating it is useless until somebody changes that state.
+	// FailedPrecondition says that the system is not in the state that the operation needs.
+	// Repeating the operation is useless until that state has changed.
 	FailedPrecondition // 9
 
-	// Aborted says that a concurrent operation won; the caller may repeat the
-	// whole transaction.
+	// Aborted says that a concurrent operation conflicted with this one and won. The caller may
+	// repeat the whole transaction.
 	Aborted // 10
 
-	// OutOfRange says that an iteration or an offset went past the end. Unlike
-	// InvalidArgument it may become valid as the system grows.
+	// OutOfRange says that an iteration or an offset went past the end. Unlike InvalidArgument, the
+	// same request may become valid as the system grows.
 	OutOfRange // 11
 
-	// Unimplemented says that the method is unknown or switched off here.
+	// Unimplemented says that the method is unknown or turned off in this server.
 	Unimplemented // 12
 
-	// Internal says that an invariant broke: something is very wrong.
+	// Internal says that an invariant of the system is broken. It is for serious errors.
 	Internal // 13
 
-	// Unavailable says that the service can't be reached at the moment. Repeating
-	// with a pause usually helps; what isn't idempotent may have been done.
+	// Unavailable says that the service can't be reached at the moment. Repeating the operation
+	// after a pause usually helps. It may have taken effect, so it is not always safe to repeat an
+	// operation that is not idempotent.
 	Unavailable // 14
 
 	// DataLoss says that data is lost or corrupt beyond repair.
@@ -80,8 +79,7 @@ const (
 	codeCount = 17
 )
 
-// names are indexed by code: as Go programs print them, and as JSON service
-// configs spell them.
+// names has, for each code, the name that Go programs print and the name in JSON service configs.
 var names = [codeCount]struct{ text, json string }{
 	OK:                 {"OK", "OK"},
 	Canceled:           {"Canceled", "CANCELLED"},
@@ -111,9 +109,8 @@ func (c Code) String() string {
 	return "Code(" + strconv.FormatUint(uint64(c), 10) + ")"
 }
 
-// UnmarshalJSON accepts a code's number (0 to 16), or its name as
-// service_config.md writes it ("NOT_FOUND"; Canceled is "CANCELLED" there). null
-// leaves c as it is.
+// UnmarshalJSON accepts a code's number (0 to 16), or its name in the spelling of service_config.md
+// ("NOT_FOUND"; Canceled is "CANCELLED"). null leaves c unchanged.
 func (c *Code) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil

@@ -8,15 +8,16 @@ package connectivity
 type State int
 
 const (
-	// Idle: no connection, and none wanted until an RPC or Connect asks for one.
+	// Idle means that there is no connection, and none will be made until an RPC or Connect asks
+	// for one.
 	Idle State = iota
-	// Connecting: resolving names, dialing or shaking hands.
+	// Connecting means that the channel is resolving names, dialing or shaking hands.
 	Connecting
-	// Ready: RPCs can be sent.
+	// Ready means that RPCs can be sent.
 	Ready
-	// TransientFailure: connecting failed, and will be tried again after a pause.
+	// TransientFailure means that connecting failed, and will be tried again after a pause.
 	TransientFailure
-	// Shutdown: closed for good.
+	// Shutdown means that the channel or connection is closed for good.
 	Shutdown
 )
 
@@ -41,12 +42,12 @@ func (s State) String() string {
 type ServingMode int
 
 const (
-	// ServingModeStarting: not configured yet.
+	// ServingModeStarting means that the server is not configured yet.
 	ServingModeStarting ServingMode = iota
-	// ServingModeServing: configured, and accepting RPCs.
+	// ServingModeServing means that the server is configured and accepts RPCs.
 	ServingModeServing
-	// ServingModeNotServing: without a valid configuration; connections are
-	// refused.
+	// ServingModeNotServing means that the server has no valid configuration and refuses
+	// connections.
 	ServingModeNotServing
 )
 

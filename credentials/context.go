@@ -15,7 +15,7 @@ import (
 type RequestInfo struct {
 	// Method is "/package.Service/Method".
 	Method string
-	// AuthInfo is that of the connection, nil if there is none.
+	// AuthInfo is what the handshake of the RPC's connection returned. It is nil if there is none.
 	AuthInfo AuthInfo
 }
 
@@ -28,25 +28,25 @@ func RequestInfoFromContext(ctx context.Context) (ri RequestInfo, ok bool) {
 	return ri, ok
 }
 
-// NewContextWithRequestInfo returns a context that holds ri, for testing
-// PerRPCCredentials and for those that call others.
+// NewContextWithRequestInfo returns a context that holds ri. It is for tests of
+// PerRPCCredentials, and for PerRPCCredentials that call other ones.
 //
 // Experimental: this API may change in a later release.
 func NewContextWithRequestInfo(ctx context.Context, ri RequestInfo) context.Context {
 	return context.WithValue(ctx, ctxkey.RequestInfo{}, ri)
 }
 
-// ClientHandshakeInfo is what ClientHandshake may want to know beside its
+// ClientHandshakeInfo is what ClientHandshake may want to know in addition to its
 // arguments.
 //
 // Experimental: this API may change in a later release.
 type ClientHandshakeInfo struct {
-	// Attributes are those of the address being dialed.
+	// Attributes are the attributes of the address being dialed.
 	Attributes *attributes.Attributes
 }
 
 // ClientHandshakeInfoFromContext returns the ClientHandshakeInfo of a context that
-// the library passed to ClientHandshake, the zero value for any other.
+// the library passed to ClientHandshake. For any other context it returns the zero value.
 //
 // Experimental: this API may change in a later release.
 func ClientHandshakeInfoFromContext(ctx context.Context) ClientHandshakeInfo {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credentials holds what secures connections (TransportCredentials) and what
-// authenticates single RPCs (PerRPCCredentials), and implements the former for TLS.
+// Package credentials defines TransportCredentials, which secure connections, and
+// PerRPCCredentials, which authenticate single RPCs. It implements TransportCredentials for TLS.
 package credentials
 
 import (
@@ -10,40 +10,41 @@ import (
 	"net"
 )
 
-// ErrConnDispatched is what ServerHandshake returns after it handed the connection
-// to somebody else: the server then neither uses, nor closes, nor logs it.
+// ErrConnDispatched is the error that ServerHandshake returns after it has handed the
+// connection to other code: the server then neither uses nor closes the connection, and
+// does not log the error.
 var ErrConnDispatched = errors.New("credentials: rawConn is dispatched out of gRPC")
 
 // PerRPCCredentials authenticate each RPC by metadata, such as tokens. All methods
 // must be safe for concurrent use.
 type PerRPCCredentials interface {
-	// GetRequestMetadata returns what to add to the RPC's metadata, refreshing
-	// tokens if need be. It is called once for each RPC, may block until ctx ends,
-	// and finds the RPC through RequestInfoFromContext. uri is the service's
-	// "https://authority/package.Service". An error fails the RPC: with its own
-	// status if that has a code an application may use, else Unauthenticated.
+	// GetRequestMetadata returns the metadata to add to the RPC's, and refreshes
+	// tokens if necessary. It is called once for each RPC, may block until ctx ends,
+	// and learns which RPC it is from RequestInfoFromContext. uri is the service's
+	// "https://authority/package.Service". An error fails the RPC: with the error's own
+	// status if its code is one that applications may use, else with Unauthenticated.
 	GetRequestMetadata(ctx context.Context, uri ...string) (map[string]string, error)
 	// RequireTransportSecurity reports whether the metadata must not travel
-	// unencrypted. Channels without transport security then refuse to be made.
+	// unencrypted. If it is true, making a channel without transport security fails.
 	RequireTransportSecurity() bool
 }
 
 // TransportCredentials secure connections. All methods must be safe for concurrent
 // use.
 type TransportCredentials interface {
-	// ClientHandshake authenticates rawConn to a server. It must keep to ctx's
-	// deadline and end; the context also holds a ClientHandshakeInfo. authority is
-	// the :authority of the channel, to verify the server by. It returns the
-	// connection to use from now on, or an error after it closed rawConn. An error
-	// with a method Temporary() bool returning true is tried again.
+	// ClientHandshake does the client's handshake with a server on rawConn. It must
+	// return when ctx ends; ctx also holds a ClientHandshakeInfo. authority is the
+	// :authority of the channel, by which ClientHandshake verifies the server. It
+	// returns the connection to use from then on. On an error it has closed rawConn.
+	// The channel tries again after an error whose method Temporary() bool returns true.
 	ClientHandshake(ctx context.Context, authority string, rawConn net.Conn) (net.Conn, AuthInfo, error)
-	// ServerHandshake authenticates rawConn to a client; deadlines are set on
-	// rawConn. It returns the connection to use from now on, or an error after it
-	// closed rawConn (ErrConnDispatched: after it gave it away).
+	// ServerHandshake does the server's handshake with a client on rawConn, on which
+	// the server has set deadlines. It returns the connection to use from then on. On an
+	// error it has closed rawConn; on ErrConnDispatched it has given rawConn away instead.
 	ServerHandshake(rawConn net.Conn) (net.Conn, AuthInfo, error)
 	// Info describes the protocol.
 	Info() ProtocolInfo
-	// Clone returns credentials that don't change with these.
+	// Clone returns a copy: later changes of these credentials do not affect it.
 	Clone() TransportCredentials
 	// OverrideServerName sets the name to verify the server by, in place of the
 	// authority. It must be called before the credentials are used.
@@ -57,29 +58,29 @@ type TransportCredentials interface {
 //
 // Experimental: this API may change in a later release.
 type Bundle interface {
-	// TransportCredentials returns the bundle's, never nil.
+	// TransportCredentials returns the bundle's transport credentials, which are never nil.
 	TransportCredentials() TransportCredentials
-	// PerRPCCredentials returns the bundle's, nil if RPCs need none.
+	// PerRPCCredentials returns the bundle's per-RPC credentials, or nil if RPCs need none.
 	PerRPCCredentials() PerRPCCredentials
-	// NewWithMode returns a bundle of another mode, leaving this one as it is. It
-	// fails for modes it doesn't know.
+	// NewWithMode returns a bundle in the given mode, and leaves this one as it is. It
+	// returns an error for a mode that the bundle does not know.
 	NewWithMode(mode string) (Bundle, error)
 }
 
 // ProtocolInfo describes what secures a connection.
 type ProtocolInfo struct {
-	// ProtocolVersion is that of gRPC.
+	// ProtocolVersion is the version of gRPC.
 	//
 	// Deprecated: nothing sets it.
 	ProtocolVersion string
 	// SecurityProtocol names the protocol ("tls", "insecure").
 	SecurityProtocol string
-	// SecurityVersion is that of the protocol.
+	// SecurityVersion is the version of the security protocol.
 	//
 	// Deprecated: read the version from AuthInfo.
 	SecurityVersion string
-	// ServerName is what the user asked to verify the server by, empty if nothing
-	// in particular.
+	// ServerName is the name by which the user asked to verify the server. It is empty
+	// if the user asked for none.
 	//
 	// Deprecated: use grpc.WithAuthority.
 	ServerName string
@@ -92,7 +93,7 @@ type AuthInfo interface {
 }
 
 // AuthorityValidator is implemented by AuthInfos that can tell whether the peer may
-// stand for an :authority other than the channel's.
+// act as an :authority other than the channel's.
 //
 // Experimental: this API may change in a later release.
 type AuthorityValidator interface {

@@ -14,13 +14,13 @@ import (
 type SecurityLevel int
 
 const (
-	// InvalidSecurityLevel is the level of those who don't tell.
+	// InvalidSecurityLevel is the level of an AuthInfo that does not set one.
 	InvalidSecurityLevel SecurityLevel = iota
 	// NoSecurity: plaintext.
 	NoSecurity
-	// IntegrityOnly: nobody can change the bytes.
+	// IntegrityOnly: bytes can be read, but not changed without detection.
 	IntegrityOnly
-	// PrivacyAndIntegrity: nobody can read or change the bytes.
+	// PrivacyAndIntegrity: bytes can neither be read, nor changed without detection.
 	PrivacyAndIntegrity
 )
 
@@ -37,19 +37,19 @@ func (s SecurityLevel) String() string {
 	return fmt.Sprintf("invalid SecurityLevel: %d", int(s))
 }
 
-// CommonAuthInfo is to be embedded in AuthInfos.
+// CommonAuthInfo holds what every AuthInfo should have. Types that implement AuthInfo embed it.
 //
 // Experimental: this API may change in a later release.
 type CommonAuthInfo struct {
 	SecurityLevel SecurityLevel
 }
 
-// GetCommonAuthInfo returns c, through any type that embeds it.
+// GetCommonAuthInfo returns c. Types that embed c have the method too.
 func (c CommonAuthInfo) GetCommonAuthInfo() CommonAuthInfo { return c }
 
-// CheckSecurityLevel returns an error if ai has a lower level than wanted. An ai
-// without CommonAuthInfo, or with InvalidSecurityLevel, passes: such types are older
-// than the levels. A nil ai fails.
+// CheckSecurityLevel returns an error if ai has a lower level than level. It returns nil
+// for an ai without CommonAuthInfo or with InvalidSecurityLevel, because such types are
+// older than the levels. It returns an error for a nil ai.
 //
 // Experimental: this API may change in a later release.
 func CheckSecurityLevel(ai AuthInfo, level SecurityLevel) error {

@@ -22,16 +22,18 @@ import (
 	"google.golang.org/grpc/internal/tlsconn"
 )
 
-// NewTLS returns credentials that use a copy of c, which may be nil, with these
-// additions: ALPN offers and accepts "h2"; the least version is 1.2 unless c sets
-// one, or a greatest version below that; and without CipherSuites in c, those that
-// RFC 9113 (appendix A) rejects are left out. What c.GetConfigForClient returns gets
-// the same.
+// NewTLS returns TLS credentials that use a copy of c, with these additions:
+//   - ALPN offers and accepts "h2".
+//   - MinVersion is TLS 1.2, unless c sets MinVersion, or a MaxVersion below 1.2.
+//   - If c sets no CipherSuites, the suites that RFC 9113 (appendix A) prohibits are left out.
 //
-// A client verifies the server by c.ServerName if that is set, by the channel's
+// The configurations that c.GetConfigForClient returns get the same additions. A nil c means
+// an empty configuration.
+//
+// A client verifies the server by c.ServerName if that is set, and by the channel's
 // authority otherwise.
 //
-// Peers that don't negotiate ALPN are refused unless the environment variable
+// The handshake fails if the peer does not negotiate ALPN, unless the environment variable
 // GRPC_ENFORCE_ALPN_ENABLED is "false".
 func NewTLS(c *tls.Config) TransportCredentials {
 	config := withDefaults(c)
@@ -48,8 +50,8 @@ func NewTLS(c *tls.Config) TransportCredentials {
 	return &tlsCreds{config: config, requireALPN: envconfig.EnforceALPN}
 }
 
-// NewClientTLSFromCert returns credentials for a client that trusts the roots in cp,
-// the system's if cp is nil. A serverNameOverride that is not empty replaces the
+// NewClientTLSFromCert returns credentials for a client that trusts the roots in cp. A nil
+// cp means the system's roots. A serverNameOverride that is not empty replaces the
 // authority when the server is verified, and on the wire; it is meant for tests.
 func NewClientTLSFromCert(cp *x509.CertPool, serverNameOverride string) TransportCredentials {
 	return NewTLS(&tls.Config{ServerName: serverNameOverride, RootCAs: cp})
@@ -83,21 +85,22 @@ func NewServerTLSFromFile(certFile, keyFile string) (TransportCredentials, error
 }
 
 type tlsCreds struct {
-	config      *tls.Config // never changed after NewTLS, but by OverrideServerName
+	config      *tls.Config // after NewTLS only OverrideServerName changes it
 	requireALPN bool
 
 	named namedConfigs
 }
 
-// namedConfigs are copies of a config for the servers that were connected to last. A
-// connection keeps its config, and those to the same server need one only.
+// namedConfigs caches copies of a config for the servers that were connected to last. A
+// connection holds on to its config; connections to the same server share one.
 type namedConfigs struct {
 	mu     sync.Mutex
 	recent [4]*tls.Config
 	next   int
 }
 
-// get returns a copy of c with a server's name in it. It must not be changed.
+// get returns a copy of c with a server's name in it. The caller must not change it, because
+// others share it.
 func (n *namedConfigs) get(c *tls.Config, server string) *tls.Config {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -121,8 +124,8 @@ func (c *tlsCreds) Clone() TransportCredentials {
 	return &tlsCreds{config: c.config.Clone(), requireALPN: c.requireALPN}
 }
 
-// WithoutALPN returns a copy for peers that need not do ALPN. It is what package
-// experimental/credentials is made of.
+// WithoutALPN returns a copy that accepts peers that do not negotiate ALPN. Package
+// experimental/credentials uses it.
 func (c *tlsCreds) WithoutALPN() TransportCredentials {
 	return &tlsCreds{config: c.config.Clone()}
 }
@@ -145,7 +148,7 @@ func (c *tlsCreds) ClientHandshake(ctx context.Context, authority string, rawCon
 }
 
 func (c *tlsCreds) ServerHandshake(rawConn net.Conn) (net.Conn, AuthInfo, error) {
-	// The deadline is on rawConn.
+	// The context needs no deadline: the server has set one on rawConn.
 	return c.handshake(context.Background(), newTLSConn(rawConn, c.config, serverSide))
 }
 
@@ -158,13 +161,12 @@ const (
 
 var logger = grpclog.Component("credentials")
 
-// standAside says, once, why this version of Go has a crypto/tls whose buffers can't be
-// released.
+// standAside logs, once, why the buffers of this Go version's crypto/tls can't be released.
 type standAside struct{ told atomic.Bool }
 
 var stoodAside standAside
 
-// tell logs why, the first time, unless it is nil.
+// tell logs the error why, once: the first time that why is not nil.
 func (s *standAside) tell(log interface{ Warningf(string, ...any) }, why error) {
 	if why != nil && s.told.CompareAndSwap(false, true) {
 		log.Warningf("idle TLS connections keep the buffers of crypto/tls, which in %s is not as it is known: %v", runtime.Version(), why)
@@ -178,8 +180,8 @@ type secureConn interface {
 	ConnectionState() tls.ConnectionState
 }
 
-// newTLSConn is the only place where TLS is put over a connection. A plain socket
-// gets the kind of TLS connection that holds no buffers while it is idle.
+// newTLSConn puts TLS over rawConn; no other function does so. Over a plain socket it returns
+// a *tlsconn.Conn, which holds no buffers while it is idle.
 func newTLSConn(rawConn net.Conn, config *tls.Config, s side) secureConn {
 	if envconfig.HTTPFramerReadBufferPooling {
 		opts := tlsconn.Options{Server: s == serverSide, Release: envconfig.TLSIdleRelease, Rest: envconfig.TLSIdleCiphers}
@@ -210,8 +212,8 @@ func (c *tlsCreds) handshake(ctx context.Context, conn secureConn) (net.Conn, Au
 	return conn, c.InfoOf(state), nil
 }
 
-// InfoOf is the TLSInfo of a connection whose handshake somebody else has run. It is what
-// package experimental/oneport is made of.
+// InfoOf returns the TLSInfo of a connection whose handshake is complete. Package
+// experimental/oneport calls it for handshakes that other code has run.
 func (c *tlsCreds) InfoOf(state tls.ConnectionState) AuthInfo {
 	return TLSInfo{
 		State:          state,
@@ -222,7 +224,7 @@ func (c *tlsCreds) InfoOf(state tls.ConnectionState) AuthInfo {
 
 var errNoALPN = errors.New(`credentials: cannot check peer: missing selected ALPN property: the peer does not negotiate "h2" (RFC 9113, section 3.2); GRPC_ENFORCE_ALPN_ENABLED=false allows such peers`)
 
-// withDefaults returns a copy of c, which may be nil, with what HTTP/2 needs.
+// withDefaults returns a copy of c with the additions that NewTLS documents. c may be nil.
 func withDefaults(c *tls.Config) *tls.Config {
 	c = credinternal.CloneTLSConfig(c)
 	c.NextProtos = credinternal.AppendH2ToNextProtos(c.NextProtos)
@@ -234,14 +236,14 @@ func withDefaults(c *tls.Config) *tls.Config {
 	if c.CipherSuites == nil {
 		c.CipherSuites = cipherSuites()
 	}
-	// Many records leave in one write: small ones only cost.
+	// One write sends many records, so small records would only add overhead.
 	c.DynamicRecordSizingDisabled = true
 	tlsconn.ShowSocket(c)
 	return c
 }
 
-// cipherSuites are Go's secure ones without those on the list of RFC 9113, appendix
-// A: what has no forward secrecy, and CBC.
+// cipherSuites returns Go's secure cipher suites without those that RFC 9113, appendix A,
+// prohibits: suites without forward secrecy, and suites with CBC.
 var cipherSuites = sync.OnceValue(func() []uint16 {
 	var ids []uint16
 	for _, s := range tls.CipherSuites() {

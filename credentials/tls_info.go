@@ -11,12 +11,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TLSInfo is the AuthInfo of TLS.
+// TLSInfo is the AuthInfo of TLS connections.
 type TLSInfo struct {
-	// State holds the peer's certificates among others.
+	// State is the connection's state, with the peer's certificates.
 	State tls.ConnectionState
 	CommonAuthInfo
-	// SPIFFEID is the peer's, nil if its certificate has none or a malformed one.
+	// SPIFFEID is the SPIFFE ID in the peer's certificate. It is nil if the certificate has
+	// none or a malformed one.
 	//
 	// Experimental: this API may change in a later release.
 	SPIFFEID *url.URL
@@ -26,7 +27,7 @@ type TLSInfo struct {
 func (t TLSInfo) AuthType() string { return "tls" }
 
 // ValidateAuthority returns an error if the peer's certificate is not valid for
-// authority, a host with or without a port.
+// authority, which is a host with or without a port.
 func (t TLSInfo) ValidateAuthority(authority string) error {
 	if len(t.State.PeerCertificates) == 0 {
 		return errors.New("credentials: the peer presented no certificate")
@@ -59,7 +60,7 @@ type ChannelzSecurityInfo interface {
 	GetSecurityValue() ChannelzSecurityValue
 }
 
-// ChannelzSecurityValue is one of *TLSChannelzSecurityValue and
+// ChannelzSecurityValue is a *TLSChannelzSecurityValue or an
 // *OtherChannelzSecurityValue.
 //
 // Experimental: this API may change in a later release.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package encoding holds the registries of codecs, which encode messages, and of
-// compressors. Registering is safe at any time, but meant for init functions: an RPC
-// that is under way keeps what it found.
+// Package encoding has the registries of codecs, which encode messages, and of compressors.
+// Registering is safe at any time, but meant for init functions: an RPC that has begun keeps the
+// codec and compressor that it found.
 //
 // Experimental: this API may change in a later release.
 package encoding
@@ -19,31 +19,31 @@ const Identity = "identity"
 
 // Compressor compresses messages. It must be safe for concurrent use.
 //
-// One that has a method DecompressedSize(compressed []byte) int, telling the size
-// of a message (-1: not known), makes a single buffer of the right size possible.
-// The answer is a hint: it comes from the peer.
+// A Compressor may have a method DecompressedSize(compressed []byte) int, which returns the size of
+// a message after decompression, or -1 if it is not known. The library can then use a single buffer
+// of the right size. It takes the result only as a hint, as it comes from the peer.
 type Compressor interface {
-	// Compress returns a writer that writes what it is given to w, compressed. The
-	// library closes it when the message is complete, and calls nothing after that.
+	// Compress returns a writer that compresses data and writes it to w. The library closes the
+	// writer when the message is complete, and does not use it after that.
 	Compress(w io.Writer) (io.WriteCloser, error)
-	// Decompress returns a reader of what r holds compressed. The library reads it
-	// to io.EOF, or drops it.
+	// Decompress returns a reader of the decompressed data of r. The library reads it to io.EOF, or
+	// drops it before that.
 	Decompress(r io.Reader) (io.Reader, error)
-	// Name is the grpc-encoding. It is always the same, and not empty.
+	// Name returns the grpc-encoding. The result must never change, and must not be empty.
 	Name() string
 }
 
 var compressors registry[Compressor]
 
-// RegisterCompressor registers a compressor under its name, for calls that ask for
-// it and for messages that come with it; peers are told of it in
-// grpc-accept-encoding. It replaces one that has the same name.
+// RegisterCompressor registers a compressor under its name. RPCs that choose the name use it, and
+// so do messages that arrive with that grpc-encoding. The library announces the name to peers in
+// grpc-accept-encoding. RegisterCompressor replaces a compressor with the same name.
 func RegisterCompressor(c Compressor) {
 	compressors.set(c.Name(), c)
 	compressornames.Add(c.Name())
 }
 
-// GetCompressor returns the compressor of a name, nil if there is none.
+// GetCompressor returns the compressor that is registered under name, or nil if there is none.
 func GetCompressor(name string) Compressor {
 	return compressors.get(name)
 }

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// registry maps names to values. Reading is one atomic load: codecs and compressors
-// are looked up for every RPC.
+// registry maps names to values. A read takes one atomic load, as every RPC looks up codecs and
+// compressors.
 type registry[V any] struct {
 	mu     sync.Mutex // held by writers
 	values atomic.Pointer[map[string]V]

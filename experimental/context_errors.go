@@ -12,30 +12,30 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// WithContextErrors has errors of RPCs that ended with their context say so: if err has code
-// Canceled or DeadlineExceeded, and the context that the program gave to the RPC has ended, then
-// errors.Is(err, context.Canceled) or errors.Is(err, context.DeadlineExceeded) holds, whichever
-// the context's Err is, and errors.Is and errors.As find what context.Cause returns, too. The
-// status is as before: status.FromError, status.Code, the text of the error, and errors.Is with
-// an error of package status.
+// WithContextErrors returns a DialOption that makes errors of RPCs say so if the RPC ended with its
+// context. It applies if the error has code Canceled or DeadlineExceeded, and the context that the
+// program gave to the RPC has ended. Then errors.Is(err, context.Canceled) or errors.Is(err,
+// context.DeadlineExceeded) holds, whichever the context's Err is, and errors.Is and errors.As also
+// find what context.Cause returns. The status stays the same: status.FromError, status.Code, the text
+// of the error, and errors.Is with an error of package status.
 //
-// So a program tells its own deadline from one of the server's further down, which has the same
+// With it a program can tell its own deadline from that of a server further down, which has the same
 // code: the server's is a status, and no context error. The timeout of a service config is a
-// deadline of the channel's, not of the program's context, and is no context error either.
+// deadline of the channel, not of the program's context, and is no context error either.
 //
-// It is an option, and not the default, because programs can notice. The error has another type,
-// so that a comparison by == or reflect.DeepEqual, as tests have it, fails; and code that asks for
-// context errors before it looks at the status takes another way than it takes with the
-// published module: a loop that ends for context.Canceled, and else logs and goes on, ends.
+// It is an option, and not the default, because programs can notice. The error has another type, so a
+// comparison by == or reflect.DeepEqual, as in tests, fails. Code that asks for context errors before it
+// looks at the status behaves differently from the published module: for example, a loop that ends
+// for context.Canceled, and otherwise logs and goes on, ends.
 //
-// It stands before all interceptors of the program, which see errors as they were; what they
-// return is judged. It sees an RPC as the program does: retries and hedging are within. A stream
-// has the errors in RecvMsg, SendMsg, CloseSend and Header. Streams of package
-// experimental/streams get theirs in OnDone. All channels may have it, over bufconn and with xDS too: it
-// looks at nothing but the RPC's context and its error.
+// The option acts outside of all interceptors of the program: they see errors without the addition, and
+// it judges the errors that they return. It sees an RPC as the program does, after retries and hedging.
+// On a stream it acts on the errors of RecvMsg, SendMsg, CloseSend and Header. Streams of package
+// experimental/streams get theirs in OnDone. All channels may have the option, also over bufconn and with
+// xDS: it looks only at the RPC's context and error.
 func WithContextErrors() grpc.DialOption { return contextErrors{} }
 
-// contextErrors is known to package grpc by its method.
+// contextErrors is an option that package grpc recognises by its method.
 type contextErrors struct{ grpc.EmptyDialOption }
 
 func (contextErrors) FirstInterceptors() (grpc.UnaryClientInterceptor, grpc.StreamClientInterceptor) {
@@ -54,7 +54,7 @@ func contextStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientCo
 	return &contextErrorStream{ClientStream: st, ctx: ctx}, nil
 }
 
-// contextErrorStream is a stream of an RPC that was given ctx.
+// contextErrorStream is the stream of an RPC that was given ctx.
 type contextErrorStream struct {
 	grpc.ClientStream
 	ctx context.Context
@@ -77,7 +77,7 @@ func (s *contextErrorStream) Header() (metadata.MD, error) {
 	return md, withContextError(s.ctx, err)
 }
 
-// contextError is an error of package status, of an RPC that ended with its context.
+// contextError is the error, of package status, of an RPC that ended with its context.
 type contextError struct {
 	error
 	status *status.Status
@@ -89,7 +89,7 @@ func (e *contextError) GRPCStatus() *status.Status { return e.status }
 
 func (e *contextError) Unwrap() []error { return []error{e.error, e.ended, e.cause} }
 
-// withContextError is err, or what says that it is because ctx has ended.
+// withContextError returns err. If the reason is that ctx has ended, the result says so.
 func withContextError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -108,7 +108,7 @@ func withContextError(ctx context.Context, err error) error {
 	return &contextError{error: err, status: s, ended: ended, cause: cause}
 }
 
-// isLate reports whether the deadline of ctx has passed, which its timer may be about to tell.
+// isLate reports whether the deadline of ctx has passed, even if its timer has not fired yet.
 func isLate(ctx context.Context) bool {
 	d, ok := ctx.Deadline()
 	return ok && !time.Now().Before(d)

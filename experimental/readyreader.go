@@ -8,75 +8,73 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// ReadyReader is a [net.Conn], made by a listener, a dialer or credentials, that can wait
-// for input without a buffer. Servers and channels then read through ReadOnReady, and an
-// idle connection holds no buffer. Most connections need not implement it:
+// ReadyReader is a [net.Conn], made by a listener, a dialer or credentials, that can wait for input
+// without a buffer. Servers and channels then read through ReadOnReady, and an idle connection holds no
+// buffer. Most connections need not implement it:
 //
-//   - TCP and unix sockets are waited for without a buffer and without a goroutine, and
-//     so are wrappers that embed one and declare neither Read nor Write;
-//   - so are those that only count, on every system, if they are a [ReadCounter] and a
-//     [WriteCounter] and what is below is a socket; they are as fast as that;
-//   - so are those around a socket that change what they read, or hold some of it, if they are a [TryReader];
-//   - other wrappers around a socket, with a Read of their own, are waited for in that Read, by a goroutine
-//     with a buffer of 256 bytes while they are idle;
-//   - package experimental/footprint tells which connections don't park, and why.
+//   - An idle TCP or unix socket needs neither a buffer nor a goroutine, and neither does a wrapper that
+//     embeds one and declares neither Read nor Write.
+//   - The same holds, on every system, for a wrapper that only counts, if it is a [ReadCounter] and a
+//     [WriteCounter] around a socket. It is as fast as the socket.
+//   - The same holds for a wrapper around a socket that changes what it reads, or holds some of it, if it
+//     is a [TryReader].
+//   - Any other wrapper around a socket that has a Read of its own has, while it is idle, a goroutine that
+//     waits in that Read, with a buffer of 256 bytes.
+//   - Package experimental/footprint tells which connections don't park, and why.
 //
-// A wrapper that embeds a ReadyReader and declares Read is not read through the embedded
-// ReadOnReady.
+// If a wrapper embeds a ReadyReader and declares Read, the embedded ReadOnReady is not used.
 type ReadyReader interface {
-	// ReadOnReady waits until there is input, takes a buffer of size bytes from pool,
-	// reads once, and returns the buffer, whose first n > 0 bytes are the input. The
-	// caller puts it back into pool. Where there is nothing to return, buf is nil and
-	// nothing is taken from pool.
+	// ReadOnReady waits until there is input, takes a buffer of size bytes from pool, reads once,
+	// and returns the buffer, whose first n > 0 bytes are the input. The caller puts it back into
+	// pool. If there is nothing to return, buf is nil and nothing is taken from pool.
 	//
-	// Bytes may come together with an error: they are used first, then the error
+	// Bytes may come together with an error: the caller uses the bytes first, and then the error
 	// ends the connection. The end of the stream is io.EOF.
 	//
-	// It is called by one goroutine at a time. The connection's read deadline and
-	// Close end the wait, and after a deadline it can be called again: the error then
-	// is or wraps os.ErrDeadlineExceeded.
+	// One goroutine at a time calls it. The connection's read deadline and Close end the wait.
+	// After a deadline it can be called again: the error then is or wraps os.ErrDeadlineExceeded.
 	ReadOnReady(size int, pool mem.BufferPool) (buf *[]byte, n int, err error)
 }
 
-// Reading is a wrapper whose Read is that of another connection, which it does not embed,
-// or whose Read does something that is of no effect on the bytes and may be left out.
-// Servers and channels then read that connection instead, without a goroutine while it is
-// idle if it is a socket. Close, deadlines and addresses stay the wrapper's. A wrapper that
-// embeds a Reading and declares Read is not passed by.
+// Reading is a wrapper whose Read is that of another connection, which it does not embed, or
+// whose Read adds something that does not affect the bytes and may be left out. Servers and
+// channels then read that connection instead, without a goroutine while it is idle if it is a
+// socket. They still use the wrapper's Close, deadlines and addresses. If a wrapper embeds a
+// Reading and declares Read, that Read is not left out.
 type Reading interface {
 	// ReadsOf returns the connection, always the same one, or nil if there is none.
 	ReadsOf() net.Conn
 }
 
-// Writing is the same for Write.
+// Writing is to Write what Reading is to Read.
 type Writing interface {
 	// WritesOf returns the connection, always the same one, or nil if there is none.
 	WritesOf() net.Conn
 }
 
-// ReadCounter is a [Reading] that counts: one with a Read of its own, which calls that of the other
-// connection and notes how many bytes it returned. Where that connection is a socket, or leaves
-// its reads to one, the socket is read in its place, and what was read is told to CountRead.
-// Read is called all the same for some of the bytes, as in handshakes and for long messages, and
-// has to count them itself. So each byte is counted once, by one of the two.
+// ReadCounter is a [Reading] that counts: its own Read calls that of the other connection and counts the
+// bytes that this returned. If that connection is a socket, or leaves its reads to one, the socket is read
+// instead, and CountRead is told how many bytes that returned. Read is still called for some of the bytes,
+// as in handshakes and for long messages, and has to count those itself. So either Read or CountRead
+// counts each byte, once.
 //
-// CountRead has to be a method of the type that ReadsOf is a method of. It counts for that type
-// alone: a counter below is told itself.
+// CountRead must be a method of the type that has the method ReadsOf. It counts for that type alone: a
+// counter below it is told separately.
 type ReadCounter interface {
 	Reading
-	// CountRead follows a read of n > 0 bytes. It is called by one goroutine at a time, as
-	// Read is, possibly while CountWritten is called by another. It must not block, and not call
-	// the connection.
+	// CountRead is called after a read of n > 0 bytes. Like Read, it is called by one goroutine at a
+	// time, possibly while another calls CountWritten. It must not block, and must not call the
+	// connection.
 	CountRead(n int)
 }
 
-// WriteCounter is the same for Write. What a Write of a wrapper's own does nobody knows: it may
-// sleep, so it is called by a goroutine that has nothing else to do. WriteCounter says that
-// it does not.
+// WriteCounter is to Write what ReadCounter is to Read. Only a wrapper knows what its own Write does: it
+// may sleep, so a goroutine that has nothing else to do calls it. A WriteCounter promises that its Write
+// does not sleep.
 type WriteCounter interface {
 	Writing
-	// CountWritten follows a write of n > 0 bytes, which may be a part of what was to be
-	// written. It is called by one goroutine at a time. It must not block, and not call the
+	// CountWritten is called after a write of n > 0 bytes, which may be only part of what was to
+	// be written. One goroutine at a time calls it. It must not block, and must not call the
 	// connection.
 	CountWritten(n int)
 }

@@ -10,40 +10,41 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// TryReader is a [ReadyReader] that can tell at once that there is nothing to read, and which
-// socket to wait for. Servers and channels hold neither a goroutine nor a buffer for it while it is idle. It is
-// for wrappers around a socket that change what they read, as encryption does, or hold some of it: for those
-// that only count there is [ReadCounter], which is faster. A Write of the wrapper's own is called by a
-// goroutine that may wait, as that of any wrapper.
+// TryReader is a [ReadyReader] that can say at once that there is nothing to read, and which socket to
+// wait for. Servers and channels hold neither a goroutine nor a buffer for it while it is idle. It is
+// meant for wrappers around a socket that change what they read, as encryption does, or hold some of it.
+// For wrappers that only count there is [ReadCounter], which is faster. Like that of any wrapper, a
+// TryReader's own Write is called by a goroutine that may wait.
 //
-// Read, ReadOnReady and TryRead are called by one goroutine at a time, not always the same one, and in any order:
-// each goes on where the one before it ended. A wrapper calls those of [SocketReader] for them. Close and the
-// setters of deadlines may be called at the same time.
+// One goroutine at a time calls Read, ReadOnReady and TryRead, not always the same goroutine, and in any
+// order: each call goes on where the one before it ended. A wrapper implements them by
+// those of the TryReader that [SocketReader] returns. Close and the setters of deadlines may be called at the same time.
 //
-// A wrapper that embeds a TryReader and declares Read or ReadOnReady has to declare TryRead as well, or it is
-// read as a ReadyReader or by its Read. TLS or ALTS over a TryReader reads by Read or ReadOnReady, with a goroutine.
+// A wrapper that embeds a TryReader and declares Read or ReadOnReady must declare TryRead as well;
+// otherwise it is read as a ReadyReader or by its Read. TLS or ALTS over a TryReader reads by Read or
+// ReadOnReady, with a goroutine.
 type TryReader interface {
 	ReadyReader
-	// TryRead is ReadOnReady without the wait: where there is no input it returns ErrWouldBlock, and nothing
-	// is taken from pool. It must return that only if no byte can be had of what the wrapper
-	// holds either, because the socket alone is waited for from then on: bytes that it
-	// still holds would lie there until the other side sends more. It must not block: the goroutine that calls
-	// it may have many other connections to read.
+	// TryRead is like ReadOnReady but does not wait: if there is no input it returns ErrWouldBlock, and
+	// takes nothing from pool. It must not return ErrWouldBlock if the wrapper can return a byte from what
+	// it holds: from then on only the socket is waited for, and bytes that the wrapper holds would stay there
+	// until the other side sends more. TryRead must not block: the goroutine that calls it may have many
+	// other connections to read.
 	//
-	// Who calls it owns buf, which ReadOnReady's rules are for: the wrapper keeps no reference to it.
+	// The caller owns buf, as with ReadOnReady: the wrapper keeps no reference to it.
 	TryRead(size int, pool mem.BufferPool) (buf *[]byte, n int, err error)
-	// RawConn returns the socket below, always the same one, to be waited for and for nothing else. A
-	// TryReader that returns nil is read as a ReadyReader.
+	// RawConn returns the socket below, always the same one. The caller only waits for it. A TryReader that
+	// returns nil is read as a ReadyReader.
 	RawConn() syscall.RawConn
 }
 
-// ErrWouldBlock is what TryRead returns, maybe wrapped, where there is no input. It is not to be changed.
+// ErrWouldBlock is what TryRead returns, perhaps wrapped, if there is no input. It must not be changed.
 var ErrWouldBlock error = readyreader.ErrWouldBlock
 
 // SocketReader returns the TryReader of conn, which is a TCP or unix socket, a wrapper that leaves its reads to
-// one, or a TryReader. It returns false for any other connection, and where the system can't read a
-// socket without waiting: a wrapper around such a connection should not be a TryReader. Who uses it must not read
-// conn in another way at the same time.
+// one, or a TryReader. It returns false for any other connection, and if the system can't read a socket
+// without waiting: a wrapper around such a connection should not be a TryReader. While the caller uses the
+// TryReader, it must not read conn in another way.
 func SocketReader(conn net.Conn) (TryReader, bool) {
 	s := readyreader.NewSocket(conn)
 	can := s.Can()

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Component returns the logger of a part of the library or program, whose name it
-// puts before each line. It writes to whatever logger is set at the time. The same
-// name gives the same logger.
+// Component returns the logger of a component of the library or program. It puts the
+// component's name before each line, and writes to the logger that is set when the line is
+// logged. Calls with the same name return the same logger.
 //
 // Experimental: this API may change in a later release.
 func Component(name string) DepthLoggerV2 {
@@ -22,16 +22,16 @@ var components sync.Map // of *component by name
 
 type component struct{ prefix string }
 
-// with is for loggers that format as fmt.Println does. It copies: args are the
-// caller's.
+// with returns args with the prefix in front, for loggers that format as fmt.Println does.
+// It returns a new slice, because args belongs to the caller.
 func (c *component) with(args []any) []any {
 	return append([]any{c.prefix}, args...)
 }
 
 func (c *component) V(l int) bool { return V(l) }
 
-// The methods below pass 1 or 2 for themselves. All three forms end in a Depth
-// method, so that the position is that of the user's call.
+// All methods below call a Depth method of the current logger, and add their own frames, one
+// or two, to the depth. The position that is logged is therefore that of the user's call.
 
 func (c *component) InfoDepth(depth int, args ...any) {
 	current().InfoDepth(depth+1, c.with(args)...)

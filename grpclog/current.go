@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// SetLoggerV2 makes l the logger of the library and of all components. It should be
-// called before anything else of the library, so that nothing is logged elsewhere.
+// SetLoggerV2 makes l the logger of the library and of all components. Call it before other
+// functions of the library, which may log to the previous logger.
 func SetLoggerV2(l LoggerV2) {
 	d, ok := l.(DepthLoggerV2)
 	if !ok {
@@ -24,7 +24,7 @@ func init() {
 
 func current() DepthLoggerV2 { return *set.Load() }
 
-// SetLogger makes l the logger for all severities, at any verbosity.
+// SetLogger makes l the logger for all severities and verbosities.
 //
 // Deprecated: use SetLoggerV2.
 func SetLogger(l Logger) { SetLoggerV2(oneLevel{l}) }

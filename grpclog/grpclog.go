@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grpclog is how the library logs, and how a program takes that over.
+// Package grpclog is the library's logging. A program can set its own logger.
 //
-// Without a logger of the program's own, errors go to standard error. The
-// environment changes this: GRPC_GO_LOG_SEVERITY_LEVEL is the least severity that is
-// logged (info, warning or error), GRPC_GO_LOG_VERBOSITY_LEVEL the number that V
-// compares with (0 by default), and GRPC_GO_LOG_FORMATTER=json makes a JSON object
-// of each line.
+// If the program sets none, the library logs errors to standard error. Environment
+// variables change this: GRPC_GO_LOG_SEVERITY_LEVEL is the lowest severity that is
+// logged (info, warning or error), GRPC_GO_LOG_VERBOSITY_LEVEL is the verbosity that V
+// compares with (0 by default), and GRPC_GO_LOG_FORMATTER=json makes each line a JSON
+// object.
 //
-// The functions here write to the logger that is set. Severity Fatal ends the
-// program with exit code 1.
+// The functions of this package log to the logger that is set. Those with severity FATAL
+// end the program with exit code 1.
 package grpclog
 
 import (
@@ -79,8 +79,8 @@ func Printf(format string, args ...any) { Infof(format, args...) }
 // Deprecated: use Infoln.
 func Println(args ...any) { Infoln(args...) }
 
-// InfoDepth logs with severity INFO, as fmt.Println formats, for the caller depth
-// frames above its own.
+// InfoDepth logs with severity INFO, as fmt.Println formats. The source position that is
+// logged is depth frames above InfoDepth's caller.
 //
 // Experimental: this API may change in a later release.
 func InfoDepth(depth int, args ...any) { current().InfoDepth(depth+1, args...) }

@@ -2,9 +2,9 @@
 
 package grpclog
 
-// LoggerV2 is what the library logs with. Methods must be safe for concurrent use.
-// Those whose names end in f format as fmt.Printf does, in ln as fmt.Println, the
-// others as fmt.Print.
+// LoggerV2 is a logger for the library. Its methods must be safe for concurrent use.
+// Methods whose names end in f format as fmt.Printf does, those whose names end in ln
+// format as fmt.Println does, and the others format as fmt.Print does.
 type LoggerV2 interface {
 	Info(args ...any)
 	Infoln(args ...any)
@@ -15,8 +15,8 @@ type LoggerV2 interface {
 	Error(args ...any)
 	Errorln(args ...any)
 	Errorf(format string, args ...any)
-	// Fatal and its kin should end the program; where they return, the library
-	// does it.
+	// Fatal, Fatalln and Fatalf should end the program. If they return, the library
+	// ends it.
 	Fatal(args ...any)
 	Fatalln(args ...any)
 	Fatalf(format string, args ...any)
@@ -24,9 +24,8 @@ type LoggerV2 interface {
 	V(l int) bool
 }
 
-// DepthLoggerV2 may be implemented by a LoggerV2 that logs source positions. The
-// depth is how many frames above the method's caller the position is; arguments
-// are formatted as fmt.Println does.
+// DepthLoggerV2 is a LoggerV2 that can log source positions. depth says how many frames
+// above the method's caller the position is. The methods format as fmt.Println does.
 //
 // Experimental: this API may change in a later release.
 type DepthLoggerV2 interface {
@@ -37,7 +36,7 @@ type DepthLoggerV2 interface {
 	FatalDepth(depth int, args ...any)
 }
 
-// noDepth lets a LoggerV2 stand for a DepthLoggerV2.
+// noDepth makes a DepthLoggerV2 of a LoggerV2. It ignores depths.
 type noDepth struct{ LoggerV2 }
 
 func (l noDepth) InfoDepth(_ int, args ...any)    { l.Infoln(args...) }
@@ -45,7 +44,7 @@ func (l noDepth) WarningDepth(_ int, args ...any) { l.Warningln(args...) }
 func (l noDepth) ErrorDepth(_ int, args ...any)   { l.Errorln(args...) }
 func (l noDepth) FatalDepth(_ int, args ...any)   { l.Fatalln(args...) }
 
-// Logger is the logger of old, without severities.
+// Logger is the older kind of logger, without severities.
 //
 // Deprecated: use LoggerV2.
 type Logger interface {

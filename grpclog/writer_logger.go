@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/internal/envconfig"
 )
 
-// NewLoggerV2 returns a logger with verbosity 0. INFO goes to infoW; WARNING to
-// warningW and infoW; ERROR and FATAL to all three. Pass io.Discard for what is not
-// wanted. GRPC_GO_LOG_FORMATTER applies.
+// NewLoggerV2 returns a logger with verbosity 0. It writes INFO to infoW, WARNING to
+// warningW and infoW, and ERROR and FATAL to all three. Pass io.Discard for lines that
+// are not wanted. GRPC_GO_LOG_FORMATTER applies.
 func NewLoggerV2(infoW, warningW, errorW io.Writer) LoggerV2 {
 	return NewLoggerV2WithVerbosity(infoW, warningW, errorW, 0)
 }
@@ -29,7 +29,8 @@ func NewLoggerV2WithVerbosity(infoW, warningW, errorW io.Writer, v int) LoggerV2
 // newFromEnvironment returns the logger of programs that set none.
 func newFromEnvironment() LoggerV2 {
 	w := [3]io.Writer{io.Discard, io.Discard, io.Discard}
-	// One writer: a line of a higher severity would come once for each.
+	// Only one of the three is standard error: with more, lines of higher severities would
+	// be written several times.
 	switch strings.ToLower(envconfig.LogSeverityLevel) {
 	case "info":
 		w[severityInfo] = os.Stderr
@@ -58,10 +59,9 @@ const (
 
 var severityNames = [severities]string{"INFO", "WARNING", "ERROR", "FATAL"}
 
-// writerLogger logs to writers. Nothing is formatted for a severity that goes
-// nowhere.
+// writerLogger logs to writers. It does not format lines of severities that are discarded.
 type writerLogger struct {
-	out       [severities]*log.Logger // nil: discarded
+	out       [severities]*log.Logger // nil for severities that are discarded
 	verbosity int
 	json      bool
 }
@@ -74,7 +74,7 @@ func newWriterLogger(w [3]io.Writer, verbosity int, asJSON bool) *writerLogger {
 	}
 	var to []io.Writer
 	for s := severityInfo; s < severities; s++ {
-		// Each severity goes to its own writer and to all those of lower ones.
+		// A line goes to the writer of its severity and to those of all lower severities.
 		if s < severityFatal && w[s] != nil && w[s] != io.Discard {
 			to = append([]io.Writer{w[s]}, to...)
 		}
@@ -100,7 +100,7 @@ func (l *writerLogger) log(s severity, format func() string) {
 		b, _ := json.Marshal(map[string]string{"severity": severityNames[s], "message": strings.TrimSuffix(text, "\n")})
 		text = string(b)
 	}
-	_ = out.Output(0, text) // there is nowhere to report it to
+	_ = out.Output(0, text) // there is nowhere to report an error
 }
 
 func (l *writerLogger) print(s severity, args []any) {

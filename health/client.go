@@ -24,7 +24,7 @@ type client struct {
 	backoff backoff.Strategy
 }
 
-// watch is a healthcheck.Func. What is quoted in it is gRFC A17.
+// watch is a healthcheck.Func. The quotations in it are from gRFC A17.
 func (c client) watch(ctx context.Context, p healthcheck.Params) error {
 	for retries := 0; ; retries++ {
 		// "The subchannel will stay in state CONNECTING until it receives the first
@@ -38,7 +38,8 @@ func (c client) watch(ctx context.Context, p healthcheck.Params) error {
 			p.Report(connectivity.Ready, nil)
 			return err
 		}
-		// The text alone: the status is the watch's, not that of RPCs that fail for it.
+		// Only the text is reported: the code is the Watch call's, and must not become that
+		// of RPCs that fail because of it.
 		p.Report(connectivity.TransientFailure, fmt.Errorf("connection active but received health check RPC error: %s", err.Error()))
 		if answered {
 			// "When the client receives a message from the server on a given call, the
@@ -53,8 +54,8 @@ func (c client) watch(ctx context.Context, p healthcheck.Params) error {
 	}
 }
 
-// attempt is one call of Watch. It reports what the server answers, and returns when the
-// call is over, with a reason in any case.
+// attempt makes one call of Watch. It reports the server's responses, and returns when the
+// call has ended. The error is never nil. answered says whether there was a response.
 func attempt(ctx context.Context, p healthcheck.Params) (answered bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -62,7 +63,7 @@ func attempt(ctx context.Context, p healthcheck.Params) (answered bool, err erro
 	if err != nil {
 		return false, err
 	}
-	// After io.EOF from SendMsg the status is to be had from RecvMsg.
+	// After io.EOF from SendMsg, RecvMsg returns the status.
 	if err := stream.SendMsg(&healthpb.HealthCheckRequest{Service: p.Service}); err != nil && err != io.EOF {
 		return false, err
 	}

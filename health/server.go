@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package health has the health service of gRPC: a server tells which of its services
-// can be called (grpc/doc/health-checking.md).
+// Package health has the health service of gRPC, by which a server says which of its
+// services can be called (grpc/doc/health-checking.md).
 //
 //	hs := health.NewServer()
 //	healthpb.RegisterHealthServer(server, hs)
 //	hs.SetServingStatus("package.Service", healthpb.HealthCheckResponse_SERVING)
 //
-// A client whose service config has a healthCheckConfig makes use of it on its own, with
-// a balancer that supports that (round_robin does): it sends RPCs only to servers that say
-// SERVING (gRFC A17). For this the client has to import this package, if only for its
-// side effect.
+// A channel whose service config has a healthCheckConfig calls this service by itself, if
+// its balancer supports health checking, as round_robin does. It then sends RPCs only to
+// servers that say SERVING (gRFC A17). The client program must import this package for
+// that; a blank import is enough.
 package health
 
 import (
@@ -23,27 +23,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxListed is how many services List answers with at most (health.proto).
+// maxListed is how many services List returns at most (health.proto).
 const maxListed = 100
 
 var logger = grpclog.Component("health_service")
 
-// Server is a health service whose answers the application sets. Its methods are safe
-// for concurrent use.
+// Server is a health service. The application sets the statuses that it returns. Its
+// methods are safe for concurrent use.
 type Server struct {
 	healthpb.UnimplementedHealthServer
 
 	mu       sync.RWMutex
-	stopped  bool // by Shutdown
+	stopped  bool // between Shutdown and Resume
 	statuses map[string]healthpb.HealthCheckResponse_ServingStatus
-	// watchers have a channel, of capacity 1, for every Watch that runs. What is in it
-	// says that the status may be another one; which it is stands in statuses, so that a
-	// slow client skips what is past.
+	// watchers has, by service, a channel of capacity 1 for every Watch that is running. A
+	// value in the channel says that the status may have changed. Watch reads the new one
+	// from statuses, so that a slow client skips statuses that are out of date.
 	watchers map[string]map[chan struct{}]bool
 }
 
-// NewServer returns a Server that knows one service, the empty name, which stands for the
-// whole server, and says that it is serving.
+// NewServer returns a Server on which one service has a status: the empty name, which
+// stands for the whole server, is SERVING.
 func NewServer() *Server {
 	return &Server{
 		statuses: map[string]healthpb.HealthCheckResponse_ServingStatus{"": healthpb.HealthCheckResponse_SERVING},
@@ -51,7 +51,7 @@ func NewServer() *Server {
 	}
 }
 
-// SetServingStatus says how a service is from now on; the empty name stands for the whole
+// SetServingStatus sets the status of a service. The empty name stands for the whole
 // server. It does nothing between Shutdown and Resume.
 func (s *Server) SetServingStatus(service string, servingStatus healthpb.HealthCheckResponse_ServingStatus) {
 	s.mu.Lock()
@@ -63,8 +63,9 @@ func (s *Server) SetServingStatus(service string, servingStatus healthpb.HealthC
 	s.set(service, servingStatus)
 }
 
-// Shutdown says that no service serves, and lets nobody say otherwise until Resume. Call
-// it before GracefulStop, so that clients look elsewhere.
+// Shutdown sets the status of all services to NOT_SERVING. SetServingStatus does nothing
+// from then on until Resume. Call Shutdown before GracefulStop, so that clients use other
+// servers.
 func (s *Server) Shutdown() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +73,8 @@ func (s *Server) Shutdown() {
 	s.setAll(healthpb.HealthCheckResponse_NOT_SERVING)
 }
 
-// Resume says that all services serve, also those that did not before Shutdown.
+// Resume sets the status of all services to SERVING, including those that were not SERVING
+// before Shutdown.
 func (s *Server) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +98,8 @@ func (s *Server) set(service string, to healthpb.HealthCheckResponse_ServingStat
 	}
 }
 
-// Check answers how a service is. For one that has no status it fails with
-// codes.NotFound.
+// Check returns the status of a service. It fails with codes.NotFound if the service has
+// no status.
 func (s *Server) Check(_ context.Context, req *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -108,8 +110,8 @@ func (s *Server) Check(_ context.Context, req *healthpb.HealthCheckRequest) (*he
 	return &healthpb.HealthCheckResponse{Status: is}, nil
 }
 
-// List answers how all services are. If there are more than 100 it fails with
-// codes.ResourceExhausted.
+// List returns the statuses of all services. It fails with codes.ResourceExhausted if
+// there are more than 100.
 func (s *Server) List(context.Context, *healthpb.HealthListRequest) (*healthpb.HealthListResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -123,10 +125,10 @@ func (s *Server) List(context.Context, *healthpb.HealthListRequest) (*healthpb.H
 	return &healthpb.HealthListResponse{Statuses: list}, nil
 }
 
-// Watch sends how a service is, and again whenever that has changed, until the client
-// cancels or sending fails; it then returns codes.Canceled. A service that has no
-// status is SERVICE_UNKNOWN, until it is given one. Of several changes in a row a client
-// may be told the last only.
+// Watch sends the status of a service at once and after each change, until the client
+// cancels or sending fails. It then returns codes.Canceled. For a service without a status
+// it sends SERVICE_UNKNOWN. If there are several changes in a row, it may send only the
+// last status.
 func (s *Server) Watch(req *healthpb.HealthCheckRequest, stream healthpb.Health_WatchServer) error {
 	service := req.GetService()
 	wake := make(chan struct{}, 1)
@@ -167,7 +169,8 @@ func (s *Server) addWatcher(service string, wake chan struct{}) {
 	s.watchers[service][wake] = true
 }
 
-// removeWatcher leaves nothing behind: clients choose the names.
+// removeWatcher removes a watcher, and the service's entry with the last one: clients can make
+// up any number of names.
 func (s *Server) removeWatcher(service string, wake chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

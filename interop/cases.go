@@ -6,21 +6,21 @@ import (
 	"context"
 )
 
-// Case is one case of the test descriptions.
+// Case is one test case.
 type Case struct {
-	// Name is the one that all implementations use for it.
+	// Name is the case's name, which all implementations use.
 	Name string
-	// About says in a few words what it shows.
+	// About says in a few words what the case tests.
 	About string
 	run   func(context.Context, *Client) error
 }
 
-// Run runs the case over client. The error says which of its assertions does not hold, or
-// is ErrSkipped.
+// Run runs the case with client. The error says which assertion has failed, or is
+// ErrSkipped.
 func (c Case) Run(ctx context.Context, client *Client) error { return c.run(ctx, client) }
 
-// Cases returns every case: those of the descriptions in their order, then those that are
-// not described, which look at the channel more than at the wire.
+// Cases returns all cases: first those of the test descriptions, in the order there, and then
+// this module's own, which test the channel rather than the wire.
 func Cases() []Case {
 	return []Case{
 		{"empty_unary", "messages of zero bytes", emptyUnary},

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// waitForReady has one RPC wait for a server that begins to listen after the RPC began,
-// and another, on the same channel, fail because nothing listens.
+// waitForReady makes two RPCs on one channel while nothing listens. The wait-for-ready RPC
+// must wait until the server listens, and the other one must fail.
 func waitForReady(ctx context.Context, c *Client) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -38,7 +38,8 @@ func waitForReady(ctx context.Context, c *Client) error {
 		_, err := client.test.EmptyCall(ctx, &testpb.Empty{}, grpc.WaitForReady(true))
 		waiting <- err
 	}()
-	// A channel is idle until its first RPC: an attempt to connect shows that it began.
+	// A channel is idle until its first RPC, so an attempt to connect shows that the RPC has
+	// begun.
 	select {
 	case <-g.refused:
 	case err := <-waiting:
@@ -63,7 +64,8 @@ func waitForReady(ctx context.Context, c *Client) error {
 	return nil
 }
 
-// orEarly is err, or an error where there should have been one.
+// orEarly returns err. If err is nil, it returns an error that says that the RPC must not have
+// succeeded.
 func orEarly(err error) error {
 	if err == nil {
 		return errors.New("success without a server")
@@ -71,8 +73,8 @@ func orEarly(err error) error {
 	return err
 }
 
-// gate stands before a server that listens already and makes it look as if it did not
-// until the gate is opened. No port has to be kept free for a server yet to come.
+// gate refuses connections to a server until it is opened, as if the server did not listen
+// yet. The server listens from the start, so no port has to be reserved for it.
 type gate struct {
 	connect dialFunc
 	refused chan struct{} // closed at the first refusal
@@ -99,10 +101,11 @@ func (g *gate) dial(ctx context.Context, addr string) (net.Conn, error) {
 const (
 	roundRobinConfig  = `{"loadBalancingConfig":[{"round_robin":{}}]}`
 	roundRobinServers = 3
-	// roundRobinRun calls in a row are to go round; chance does not do that.
+	// roundRobinRun is how many calls in a row must go round the servers. That does not
+	// happen by chance.
 	roundRobinRun = 10 * roundRobinServers
-	// roundRobinLimit bounds the calls it may take. The first ones need not go round:
-	// each connection that gets ready lets the policy begin anew.
+	// roundRobinLimit bounds the calls until then. The first calls need not go round,
+	// because the policy starts again whenever a connection becomes ready.
 	roundRobinLimit = 1000
 )
 
@@ -149,7 +152,8 @@ func (c *Client) askName(ctx context.Context) (string, error) {
 	return p.Addr.String(), nil
 }
 
-// goesRound tells whether the last calls visited all servers, over and over in one order.
+// goesRound reports whether the last roundRobinRun calls visited all servers, repeatedly and
+// always in the same order.
 func goesRound(order []string) bool {
 	if len(order) < roundRobinRun {
 		return false

@@ -12,8 +12,8 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 )
 
-// compressWith is the call option for requests that are, or are not, compressed. It stands
-// on every call here, so that a default of the channel changes nothing.
+// compressWith returns the call option for requests that are, or are not, compressed. Every
+// call in this file has it, so that the channel's default has no effect.
 func compressWith(compressed bool) grpc.CallOption {
 	return grpc.UseCompressor(encodingFor(compressed))
 }
@@ -58,7 +58,7 @@ func serverCompressedUnary(ctx context.Context, c *Client) error {
 	return nil
 }
 
-// checkFlags requires that exactly these compressed flags came.
+// checkFlags requires that the compressed flags of the received messages are exactly want.
 func checkFlags(seen *received, want ...bool) error {
 	if got := seen.all(); !slices.Equal(got, want) {
 		return fmt.Errorf("compressed flags of the responses: %v, want %v", got, want)
@@ -74,8 +74,9 @@ func clientCompressedStreaming(ctx context.Context, c *Client) error {
 	if err != nil {
 		return err
 	}
-	// The compressor belongs to a stream; a message that is to go uncompressed on a
-	// stream with one is encoded here, on the stream without.
+	// A stream with a compressor compresses all messages that it encodes. The message that
+	// must be uncompressed on such a stream is therefore encoded for this stream, which has
+	// no compressor.
 	var plain grpc.PreparedMsg
 	if err := plain.Encode(probe, second); err != nil {
 		return err

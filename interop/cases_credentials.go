@@ -15,11 +15,11 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// token is a credential that adds one pair of metadata. As the key is one that the server
-// echoes, what comes back shows that it arrived.
+// token is a credential that adds one entry to the metadata. The server echoes the entry's key,
+// so the response shows whether the entry has arrived.
 type token struct {
 	key, value string
-	secure     bool // whether it needs a connection that keeps it secret
+	secure     bool // whether it requires transport security
 }
 
 func (t token) RequireTransportSecurity() bool { return t.secure }
@@ -35,12 +35,12 @@ func (t token) GetRequestMetadata(ctx context.Context, uri ...string) (map[strin
 	return map[string]string{t.key: t.value}, nil
 }
 
-// The token of the channel comes back in the headers, that of the call in the trailers.
+// The server echoes the channel's token in the headers, and the call's in the trailers.
 func channelToken(secure bool) token { return token{echoInitialKey, echoInitialValue, secure} }
 func callToken(secure bool) token    { return token{echoTrailingKey, echoTrailingValue, secure} }
 
-// perRPCCredentials has tokens travel with RPCs; those that need security travel over
-// secure connections only.
+// perRPCCredentials requires that tokens travel with RPCs, and that those that require security
+// travel over secure connections only.
 func perRPCCredentials(ctx context.Context, c *Client) error {
 	secure := c.cfg.Creds != nil
 	if !secure {
@@ -76,8 +76,8 @@ func tokensEchoed(ctx context.Context, c *Client) error {
 	return checkEcho(header, trailer)
 }
 
-// tokensRefused requires that neither a channel nor a call gives away a token that needs
-// security over a connection that has none.
+// tokensRefused requires that neither a channel nor a call sends a token that requires
+// security over a connection without security.
 func tokensRefused(ctx context.Context, c *Client) error {
 	if client, err := c.with(grpc.WithPerRPCCredentials(channelToken(true))); err == nil {
 		client.Close()

@@ -19,9 +19,9 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// loadPolicy is a balancing policy that uses one connection, and hands on the reports that
-// come over it: of an RPC to the channel in its context, others to the listener in the
-// server's address.
+// loadPolicy is a balancing policy that uses one connection and passes on the load reports that
+// come over it. It sends the report of an RPC to the Go channel in the RPC's context, and reports
+// out of band to the listener in the attributes of the server's address.
 const loadPolicy = "interop_load_reports"
 
 func init() {
@@ -29,8 +29,8 @@ func init() {
 }
 
 type (
-	rpcReportKey   struct{} // of a context: a chan *orcapb.OrcaLoadReport with room for one
-	oobListenerKey struct{} // of an address: an *oobListener
+	rpcReportKey   struct{} // in a context; the value is a chan *orcapb.OrcaLoadReport with room for one
+	oobListenerKey struct{} // in an address's attributes; the value is an *oobListener
 )
 
 type loadPickers struct{}
@@ -57,13 +57,13 @@ func (p loadPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	}}, nil
 }
 
-// oobListener keeps the report that came last out of band.
+// oobListener keeps the latest report out of band.
 type oobListener struct {
 	mu      sync.Mutex
 	sc      balancer.SubConn
 	stop    func()
 	report  *orcapb.OrcaLoadReport
-	changed chan struct{} // closed when report is another
+	changed chan struct{} // closed when report changes, and then replaced
 }
 
 func newOOBListener() *oobListener { return &oobListener{changed: make(chan struct{})} }
@@ -89,7 +89,7 @@ func (l *oobListener) OnLoadReport(r *orcapb.OrcaLoadReport) {
 	l.changed = make(chan struct{})
 }
 
-// await waits for a report as wanted.
+// await waits for a report that equals want.
 func (l *oobListener) await(ctx context.Context, want *testpb.TestOrcaReport) error {
 	for {
 		l.mu.Lock()
@@ -115,7 +115,7 @@ func checkReport(got *orcapb.OrcaLoadReport, want *testpb.TestOrcaReport) error 
 	return nil
 }
 
-// withLoadPolicy returns a client with a channel of its own, with loadPolicy.
+// withLoadPolicy returns a client with a channel of its own that uses loadPolicy.
 func (c *Client) withLoadPolicy(l *oobListener) (*Client, error) {
 	addr := resolver.Address{Addr: c.cfg.Addrs[0], BalancerAttributes: attributes.New(oobListenerKey{}, l)}
 	return c.resolvedTo(resolver.State{Addresses: []resolver.Address{addr}}, c.dial,

@@ -12,7 +12,7 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 )
 
-// outputRequest orders one response of each size.
+// outputRequest returns a request for one response of each size.
 func outputRequest(sizes ...int) *testpb.StreamingOutputCallRequest {
 	req := &testpb.StreamingOutputCallRequest{}
 	for _, n := range sizes {
@@ -76,7 +76,7 @@ func pingPong(ctx context.Context, c *Client) error {
 	return checkEnd(stream.Recv)
 }
 
-// exchange sends one request on the stream and takes the one response that it orders.
+// exchange sends a request for one response on the stream, and receives that response.
 func exchange(stream testpb.TestService_FullDuplexCallClient, reqSize, respSize int) error {
 	req := outputRequest(respSize)
 	req.Payload = zeros(reqSize)
@@ -109,8 +109,9 @@ func cancelAfterBegin(ctx context.Context, c *Client) error {
 		return err
 	}
 	cancel()
-	// Without a half-close the server has nothing to say. CloseAndRecv would send one, and
-	// some clients then take the response if it comes before they look at the cancellation.
+	// Without a half-close the server sends no response. CloseAndRecv would send a
+	// half-close, and some clients then return the response if it comes before they look at
+	// the cancellation.
 	return checkCode(stream.RecvMsg(new(testpb.StreamingInputCallResponse)), codes.Canceled)
 }
 
@@ -137,9 +138,9 @@ func timeoutOnSleepingServer(ctx context.Context, c *Client) error {
 		// A millisecond can pass before there is a stream.
 		return checkCode(err, codes.DeadlineExceeded)
 	}
-	// The server gets no order for a response and no half-close, so it has nothing to
-	// say. The deadline may pass during Send already, which then says io.EOF and leaves
-	// the status to Recv.
+	// The request asks for no response and there is no half-close, so the server sends
+	// nothing. If the deadline passes during Send, Send returns io.EOF and Recv returns
+	// the status.
 	if err := stream.Send(&testpb.StreamingOutputCallRequest{Payload: zeros(requestSizes[0])}); err != nil && err != io.EOF {
 		return checkCode(err, codes.DeadlineExceeded)
 	}

@@ -34,7 +34,7 @@ func largeUnary(ctx context.Context, c *Client) error {
 	return checkPayload(reply.GetPayload(), largeResponse)
 }
 
-// The echo keys and values of the custom_metadata case.
+// The values that the server echoes in the case custom_metadata.
 const (
 	echoInitialValue  = "test_initial_metadata_value"
 	echoTrailingValue = "\xab\xab\xab"
@@ -63,7 +63,8 @@ func customMetadata(ctx context.Context, c *Client) error {
 	return nil
 }
 
-// customMetadataStream is the second half of custom_metadata; it returns what came back.
+// customMetadataStream is the second half of the case custom_metadata. It returns the response's
+// headers and trailers.
 func customMetadataStream(ctx context.Context, c *Client) (header, trailer metadata.MD, err error) {
 	stream, err := c.test.FullDuplexCall(ctx)
 	if err != nil {

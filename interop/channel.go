@@ -19,17 +19,17 @@ import (
 type Config struct {
 	// Network is tcp or unix.
 	Network string
-	// Addrs are the servers', as net.Dial takes them. One is enough for most cases, and
-	// the first is the one they use; those that need more are skipped without.
+	// Addrs are the servers' addresses, as net.Dial takes them. Most cases use only the
+	// first. Cases that need more servers than there are addresses are skipped.
 	Addrs []string
-	// Creds are those of the connections; nil is none at all.
+	// Creds are the credentials of the connections. Nil means plaintext.
 	Creds credentials.TransportCredentials
-	// Options are for every channel of the cases.
+	// Options are the options of every channel that the cases use.
 	Options []grpc.DialOption
 }
 
-// Client is a channel to the first server of a Config; cases that need a channel of
-// another kind open their own. It is safe for concurrent use.
+// Client is a channel to the first server of a Config. Cases that need a channel of
+// another kind make their own. It is safe for concurrent use.
 type Client struct {
 	cfg     Config
 	conn    *grpc.ClientConn
@@ -37,7 +37,7 @@ type Client struct {
 	unknown testpb.UnimplementedServiceClient
 }
 
-// NewClient returns a client of the servers of cfg. The caller closes it.
+// NewClient returns a client of the servers of cfg. The caller must close it.
 func NewClient(cfg Config) (*Client, error) {
 	if len(cfg.Addrs) == 0 {
 		return nil, errors.New("interop: no address of a server")
@@ -56,16 +56,16 @@ func NewClient(cfg Config) (*Client, error) {
 // Close closes the channel.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// with returns a client with a channel of its own to the same first server, with opts
-// added. The caller closes it.
+// with returns a client with a new channel to the same first server, with opts added. The
+// caller must close it.
 func (c *Client) with(opts ...grpc.DialOption) (*Client, error) {
 	cfg := c.cfg
 	cfg.Options = append(append([]grpc.DialOption{}, cfg.Options...), opts...)
 	return NewClient(cfg)
 }
 
-// resolved returns a client with a channel of its own, whose resolver knows addrs from
-// the start, and whose connections dial makes. The caller closes it.
+// resolved returns a client with a new channel. The channel's resolver returns addrs, and
+// dial makes its connections. The caller must close it.
 func (c *Client) resolved(addrs []string, dial dialFunc, opts ...grpc.DialOption) (*Client, error) {
 	var state resolver.State
 	for _, a := range addrs {
@@ -74,12 +74,12 @@ func (c *Client) resolved(addrs []string, dial dialFunc, opts ...grpc.DialOption
 	return c.resolvedTo(state, dial, opts...)
 }
 
-// resolvedTo is resolved with all that a resolver says.
+// resolvedTo is like resolved, but its resolver returns state.
 func (c *Client) resolvedTo(state resolver.State, dial dialFunc, opts ...grpc.DialOption) (*Client, error) {
 	r := manual.NewBuilderWithScheme("interop")
 	r.InitialState(state)
-	// What follows the scheme is the authority, and so the name that TLS checks if the
-	// credentials have none; a path can't be one.
+	// The endpoint in the target is the channel's authority, and TLS checks that name if the
+	// credentials have none. The path of a unix socket can't be an authority.
 	name := "localhost"
 	if c.cfg.Network == "tcp" {
 		name = state.Addresses[0].Addr

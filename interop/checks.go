@@ -13,10 +13,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ErrSkipped says that a case needs more than the Config of its client has.
+// ErrSkipped is the error of a case that needs more servers than the Config has.
 var ErrSkipped = errors.New("skipped: it needs more servers")
 
-// Sizes that the descriptions ask for.
+// Sizes in the test descriptions.
 const (
 	largeRequest  = 271828
 	largeResponse = 314159
@@ -36,7 +36,7 @@ func largeCall() *testpb.SimpleRequest {
 	return &testpb.SimpleRequest{ResponseSize: largeResponse, Payload: zeros(largeRequest)}
 }
 
-// checkPayload requires a payload of size zero bytes.
+// checkPayload requires a payload of the given size whose bytes are all zero.
 func checkPayload(p *testpb.Payload, size int) error {
 	if len(p.GetBody()) != size {
 		return fmt.Errorf("payload of %d bytes, want %d", len(p.GetBody()), size)
@@ -69,7 +69,7 @@ func checkStatus(err error, want *testpb.EchoStatus) error {
 	return nil
 }
 
-// checkEnd requires that the stream ends well, without a further message.
+// checkEnd requires that the stream ends with io.EOF, without another message.
 func checkEnd[M any](recv func() (M, error)) error {
 	switch _, err := recv(); {
 	case err == nil:

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// received records, for the messages that arrived on one RPC and in their order, whether
-// each had its compressed flag set. That flag has no API of its own; the stats events show
-// it, because every payload of these cases is large enough to shrink when compressed.
+// received records the compressed flag of each message that was received on one RPC, in
+// order. No API returns that flag, but stats events show it: the two lengths in an event differ
+// if the message was compressed, because every payload of these cases is large enough to shrink.
 type received struct {
 	mu         sync.Mutex
 	compressed []bool
@@ -30,7 +30,7 @@ func (r *received) all() []bool {
 	return append([]bool(nil), r.compressed...)
 }
 
-// last returns the flag of the message that arrived last; ok is false if there was none.
+// last returns the flag of the last message. ok is false if there was no message.
 func (r *received) last() (compressed, ok bool) {
 	flags := r.all()
 	if len(flags) == 0 {
@@ -41,20 +41,21 @@ func (r *received) last() (compressed, ok bool) {
 
 type receivedKey struct{}
 
-// recordReceived returns a context whose RPC records into the value returned beside it.
+// recordReceived returns a context and a new record. The flags of an RPC with that context are
+// recorded in that record.
 func recordReceived(ctx context.Context) (context.Context, *received) {
 	r := &received{}
 	return context.WithValue(ctx, receivedKey{}, r), r
 }
 
-// receivedFrom returns what the RPC of ctx recorded, or nil where nothing records.
+// receivedFrom returns the record of the RPC with the context ctx, or nil if there is none.
 func receivedFrom(ctx context.Context) *received {
 	r, _ := ctx.Value(receivedKey{}).(*received)
 	return r
 }
 
-// flagHandler is the stats handler that fills the records, on either side. A client names
-// its record in the context of the call; on a server each RPC gets one.
+// flagHandler is the stats handler that fills the records, on clients and servers. A client
+// puts a record into the context of a call. On a server flagHandler makes one for each RPC.
 type flagHandler struct{}
 
 func (flagHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {

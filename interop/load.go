@@ -21,8 +21,9 @@ const (
 	loadLimit = 20 * time.Second
 )
 
-// Load makes RPCs over client, eight at a time, half of them streams, until ctx ends. They
-// wait for a connection. It returns how often which outcome was: the text of an error, or OK.
+// Load makes RPCs with client until ctx ends, eight at a time, half of them streams. The RPCs
+// are wait-for-ready. It returns how many RPCs had each outcome, which is OK or the text of an
+// error.
 func Load(ctx context.Context, client *Client) map[string]int {
 	var mu sync.Mutex
 	outcomes := make(map[string]int)

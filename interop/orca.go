@@ -15,21 +15,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// reportInterval is the time between reports out of band for those who ask for less. The
-// service of package orca has 30 seconds, for which no case waits.
+// reportInterval is the shortest time between reports out of band. The service of package orca
+// is not used, because its shortest time is 30 seconds, which is too long for a test case.
 const reportInterval = time.Second
 
-// loadReports publishes, out of band, what clients tell it to. Each report is sent at once
-// and then from time to time.
+// loadReports is a service that sends out of band the reports that test clients ask for. It
+// sends each report at once and then regularly.
 type loadReports struct {
 	orcaservice.UnimplementedOpenRcaServiceServer
 
-	// turn holds a token that a stream has while the report is its own.
+	// turn holds a token. A FullDuplexCall that has set report keeps the token until it ends.
 	turn chan struct{}
 
 	mu      sync.Mutex
 	report  *orcapb.OrcaLoadReport
-	changed chan struct{} // closed when report is another
+	changed chan struct{} // closed when report changes, and then replaced
 }
 
 func newLoadReports() *loadReports {
@@ -38,7 +38,7 @@ func newLoadReports() *loadReports {
 	return l
 }
 
-// acquire waits until no other stream has a report published.
+// acquire waits for the token, which no other stream has then.
 func (l *loadReports) acquire(ctx context.Context) error {
 	select {
 	case <-l.turn:
@@ -92,14 +92,14 @@ func (l *loadReports) StreamCoreMetrics(req *orcaservice.OrcaLoadReportRequest, 
 	}
 }
 
-// publisher is the part of a stream that has reports published.
+// publisher sets the reports that the requests of one stream ask for.
 type publisher struct {
 	reports *loadReports
 	held    bool
 }
 
-// publish publishes a report that a request holds, if it does, from its stream's first on
-// when no other stream does.
+// publish sets the report that a request asks for, if it does. For the first report of the
+// stream it waits until no other stream has the token.
 func (p *publisher) publish(ctx context.Context, report *testpb.TestOrcaReport) error {
 	if report == nil || p.reports == nil {
 		return nil
@@ -114,21 +114,21 @@ func (p *publisher) publish(ctx context.Context, report *testpb.TestOrcaReport) 
 	return nil
 }
 
-// end lets other streams publish.
+// end releases the token, so that other streams can set reports.
 func (p *publisher) end() {
 	if p.held {
 		p.reports.release()
 	}
 }
 
-// reportCost attaches a report that a request wants to the RPC's trailers.
+// reportCost puts the report that a request asks for into the RPC's trailers.
 func reportCost(ctx context.Context, report *testpb.TestOrcaReport) {
 	if report == nil {
-		return // who takes the recorder sends a report, be it empty
+		return // taking the recorder would send a report, even an empty one
 	}
 	r := orca.CallMetricsRecorderFromContext(ctx)
 	if r == nil {
-		return // not a server of NewServer
+		return // the server was not made by NewServer
 	}
 	r.SetCPUUtilization(report.GetCpuUtilization())
 	r.SetMemoryUtilization(report.GetMemoryUtilization())

@@ -12,26 +12,26 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxPayload bounds what a client can make the server allocate for one message.
+// maxPayload bounds how many bytes a client can make the server allocate for one message.
 const maxPayload = 64 << 20
 
-// outputStream is the sending side that the output methods have in common.
+// outputStream is the sending side of the streams of all methods that send responses.
 type outputStream interface {
 	grpc.ServerStream
 	Send(*testpb.StreamingOutputCallResponse) error
 }
 
-// responder sends the responses that requests order on one stream.
+// responder sends the responses that the requests of one stream ask for.
 type responder struct {
 	stream outputStream
-	// plain holds the responses that must travel uncompressed on a stream with a
-	// compressor. The compressor is the stream's, and only a prepared message keeps the
-	// form it was encoded in; so these are encoded before the compressor is chosen.
+	// plain has the responses that must be uncompressed on a stream with a compressor.
+	// The stream compresses all messages except prepared ones, which stay as they were
+	// encoded. So these responses are encoded before the compressor is set.
 	plain map[*testpb.ResponseParameters]*grpc.PreparedMsg
 }
 
-// newResponder readies stream for the responses of reqs, of which it looks at the wishes
-// about compression: the encoding can be set only before the first response.
+// newResponder returns a responder for stream. It sets the stream's compressor if reqs ask
+// for a compressed response, because that is possible only before the first response.
 func newResponder(stream outputStream, reqs ...*testpb.StreamingOutputCallRequest) (*responder, error) {
 	r := &responder{stream: stream, plain: make(map[*testpb.ResponseParameters]*grpc.PreparedMsg)}
 	compress := false
@@ -74,7 +74,8 @@ func (r *responder) preparePlain(req *testpb.StreamingOutputCallRequest) error {
 	return nil
 }
 
-// serve answers one request: its status if it asks for one, else its responses in order.
+// serve answers one request. If the request asks for a status, serve returns that as an error.
+// Otherwise it sends the responses in order.
 func (r *responder) serve(req *testpb.StreamingOutputCallRequest) error {
 	if err := echoStatus(req.GetResponseStatus()); err != nil {
 		return err
@@ -100,7 +101,7 @@ func (r *responder) serve(req *testpb.StreamingOutputCallRequest) error {
 	return nil
 }
 
-// pause waits for d, or for less if ctx ends first.
+// pause waits for d. If ctx ends first, it returns an error at once.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -115,12 +116,12 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// echoStatus turns the status a client asked for into the error that ends its RPC.
+// echoStatus returns the error that ends an RPC with the status that its client asked for.
 func echoStatus(want *testpb.EchoStatus) error {
 	return status.Error(codes.Code(want.GetCode()), want.GetMessage())
 }
 
-// newPayload returns size zero bytes.
+// newPayload returns a payload of size zero bytes.
 func newPayload(kind testpb.PayloadType, size int32) (*testpb.Payload, error) {
 	switch {
 	case kind != testpb.PayloadType_COMPRESSABLE:

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// Metadata that the server sends back, as headers and as trailers.
+	// The keys of the metadata that the server sends back: the first in headers, the second
+	// in trailers.
 	echoInitialKey  = "x-grpc-test-echo-initial"
 	echoTrailingKey = "x-grpc-test-echo-trailing-bin"
 )
 
-// NewServer returns a server with the test service registered, and that of load reports out
-// of band. The caller serves on it
-// and stops it.
+// NewServer returns a server on which the test service and the service of load reports out of
+// band are registered. The caller must call Serve and Stop.
 func NewServer(opts ...grpc.ServerOption) *grpc.Server {
 	reports := newLoadReports()
 	s := grpc.NewServer(append([]grpc.ServerOption{
@@ -39,17 +39,17 @@ func NewServer(opts ...grpc.ServerOption) *grpc.Server {
 	return s
 }
 
-// NewTestServer returns the service alone. Registered on a server that NewServer did not
-// make, it can't tell which requests came compressed and then refuses none for it, and it
+// NewTestServer returns only the test service. On a server that NewServer did not make, it
+// can't tell which requests came compressed, so it does not refuse any because of that. It
 // sends no load reports.
 func NewTestServer() testpb.TestServiceServer { return testService{} }
 
-// testService serves any number of RPCs at once.
-// UnimplementedCall is left to the embedded type on purpose.
+// testService implements the test service. It has no UnimplementedCall on purpose: the embedded
+// type returns Unimplemented for it. It is safe for concurrent use.
 type testService struct {
 	testpb.UnimplementedTestServiceServer
 
-	// reports are what clients want published, nil if nobody publishes them.
+	// reports is the service of load reports out of band. It is nil if there is none.
 	reports *loadReports
 }
 
@@ -87,7 +87,7 @@ func (testService) CacheableUnaryCall(ctx context.Context, _ *testpb.SimpleReque
 	if err := grpc.SetHeader(ctx, metadata.Pairs("cache-control", "max-age=60, public")); err != nil {
 		return nil, err
 	}
-	// Two answers are equal only if a cache gave the second.
+	// Two responses are equal only if a cache returned the second.
 	now := strconv.FormatInt(time.Now().UnixNano(), 10)
 	return &testpb.SimpleResponse{Payload: &testpb.Payload{Body: []byte(now)}}, nil
 }
@@ -179,7 +179,7 @@ func (testService) HalfDuplexCall(stream testpb.TestService_HalfDuplexCallServer
 	return nil
 }
 
-// echoMetadata sends the two echo keys of the request back to where each belongs.
+// echoMetadata sends the two echo keys of the request back, one in headers and one in trailers.
 func echoMetadata(ctx context.Context) error {
 	md, _ := metadata.FromIncomingContext(ctx)
 	if v := md.Get(echoInitialKey); len(v) > 0 {
@@ -193,8 +193,8 @@ func echoMetadata(ctx context.Context) error {
 	return nil
 }
 
-// checkCompressed refuses a request whose compressed flag is not what its sender says it
-// set. A nil want asks for nothing.
+// checkCompressed returns an error if the compressed flag of the last request is not want. With
+// a nil want it returns nil.
 func checkCompressed(ctx context.Context, want *testpb.BoolValue) error {
 	r := receivedFrom(ctx)
 	if want == nil || r == nil {
@@ -210,7 +210,7 @@ func checkCompressed(ctx context.Context, want *testpb.BoolValue) error {
 	return nil
 }
 
-// encodingFor names the content coding that does, or does not, compress.
+// encodingFor returns the name of an encoding that compresses, or of one that does not.
 func encodingFor(compressed bool) string {
 	if compressed {
 		return "gzip"

@@ -2,8 +2,8 @@
 
 package mem
 
-// BufferSlice is a sequence of Buffers that together are one run of bytes, such as a
-// message. Whoever holds it holds one reference to each of its Buffers. It must not contain nil.
+// BufferSlice is a sequence of Buffers that together are one run of bytes, such as a message. Its holder
+// holds one reference to each of its Buffers. It must not contain nil.
 type BufferSlice []Buffer
 
 // Len returns the number of bytes in all Buffers.

@@ -10,10 +10,9 @@ const poolingThreshold = 1 << 10
 
 // BufferPool lends byte slices. Implementations must be safe for concurrent use.
 type BufferPool interface {
-	// Get lends a slice of the given length. The contents are unspecified: whoever takes
-	// one overwrites it, and clearing a large one costs as much as a copy. The caller
-	// owns the slice and its header until it passes both to Put, directly or through
-	// [NewBuffer].
+	// Get lends a slice of the given length. The contents are unspecified, because clearing a large slice
+	// costs as much as a copy: the caller has to overwrite them. The caller owns the slice and its header
+	// until it passes both to Put, directly or through [NewBuffer].
 	Get(length int) *[]byte
 	// Put gives back a slice that Get lent. The pool may hand it to somebody else at
 	// once, so that neither the array nor the header may be used any more.
@@ -25,9 +24,9 @@ type NopBufferPool struct {
 	mem.NopBufferPool
 }
 
-// DefaultBufferPool returns the pool that the whole process shares: sizes from
-// 256 B to 16 MiB, so that a buffer wastes less than half of its memory, and one of
-// more than 128 KiB a fifth at most; larger requests are plain allocations.
+// DefaultBufferPool returns the pool that the whole process shares. It has sizes from 256 B to 16 MiB, so
+// that a buffer wastes less than half of its memory, and one of more than 128 KiB wastes a fifth at most.
+// Larger requests are plain allocations.
 func DefaultBufferPool() BufferPool {
 	if p := mem.Replacement(); p != nil {
 		return p

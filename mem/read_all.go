@@ -16,10 +16,9 @@ const (
 
 var errBadCount = errors.New("mem: reader returned an impossible count")
 
-// ReadAll reads r to its end into memory from pool (nil: allocated). A nil error
-// means that the end was reached. The caller owns the result and must free it, with
-// an error too: it then holds what arrived before. A reader that is an io.WriterTo is
-// asked to write instead.
+// ReadAll reads r to its end into memory from pool (nil: allocated). A nil error means that the end was
+// reached. The caller owns the result and must free it, even after an error: it then holds what arrived
+// before. If r is an io.WriterTo, ReadAll calls its WriteTo instead.
 func ReadAll(r io.Reader, pool BufferPool) (BufferSlice, error) {
 	if pool == nil {
 		pool = NopBufferPool{}

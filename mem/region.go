@@ -92,7 +92,7 @@ func (v *view) Len() int {
 // Ref implements Buffer.
 func (v *view) Ref() {
 	if v.refs.Add(1) <= 1 {
-		v.refs.Add(-1) // it stays dead for whoever recovers
+		v.refs.Add(-1) // the Buffer stays freed if the program recovers
 		panic("Cannot ref freed buffer")
 	}
 }
@@ -150,9 +150,8 @@ func (v *view) splitAt(n int) (left, right Buffer) {
 	return left, right
 }
 
-// end gives up the view, and with the last view the region. Race builds leave the
-// objects to the collector: a view that is never used again can tell for ever that it
-// was freed.
+// end gives up the view, and with the last view the region. Race builds leave the objects to the garbage
+// collector: a view that is never used again can always tell that it was freed.
 func (v *view) end() {
 	r := v.region
 	if v != &r.whole {

@@ -27,8 +27,8 @@ type writer struct {
 	pool    BufferPool
 	total   int
 
-	// The last Buffer it appended, with what tells whether that is still the same one
-	// when it comes to extend it.
+	// The last Buffer that Write appended, and what tells whether *buffers still ends with it when Write is
+	// about to extend it.
 	tail    *view
 	memory  *[]byte
 	tailLen int
@@ -40,7 +40,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	if p = p[w.extend(p):]; len(p) == 0 {
 		return written, nil
 	}
-	// As much as there is so far, so that neither many pieces nor much unused memory arise.
+	// The memory is as large as all that was written so far, so that there are neither many pieces nor much
+	// unused memory.
 	w.memory = w.pool.Get(max(len(p), min(max(w.total, writerMin), writerMax)))
 	w.tailLen = copy(*w.memory, p)
 	*w.memory = (*w.memory)[:w.tailLen]

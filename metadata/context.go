@@ -11,15 +11,15 @@ import (
 	"google.golang.org/grpc/internal/ctxkey"
 )
 
-// NewIncomingContext returns a context that holds md as what a server received. md
-// must not change afterwards.
+// NewIncomingContext returns a context with md as the metadata that a server received. The caller
+// must not change md afterwards.
 func NewIncomingContext(ctx context.Context, md MD) context.Context {
 	return context.WithValue(ctx, ctxkey.IncomingMetadata{}, md)
 }
 
-// FromIncomingContext returns the metadata that a server received with the RPC of
-// ctx, as a copy with lower-case keys that the caller may change. It is false where
-// ctx has none. To look at one key, ValueFromIncomingContext is cheaper.
+// FromIncomingContext returns the metadata that a server received with the RPC of ctx. The result
+// is a copy with lower-case keys, which the caller may change. The bool is false if ctx has none.
+// For the values of one key, ValueFromIncomingContext is cheaper.
 func FromIncomingContext(ctx context.Context) (MD, bool) {
 	switch md := ctx.Value(ctxkey.IncomingMetadata{}).(type) {
 	case MD:
@@ -30,9 +30,8 @@ func FromIncomingContext(ctx context.Context) (MD, bool) {
 	return nil, false
 }
 
-// ValueFromIncomingContext returns the values of one received key, whatever the
-// case it is asked for in, as a slice that belongs to the caller; nil if there are
-// none.
+// ValueFromIncomingContext returns the values of a key in the metadata that a server received, or
+// nil if there are none. The key may be in any case. The caller owns the slice.
 func ValueFromIncomingContext(ctx context.Context, key string) []string {
 	switch md := ctx.Value(ctxkey.IncomingMetadata{}).(type) {
 	case MD:
@@ -45,16 +44,15 @@ func ValueFromIncomingContext(ctx context.Context, key string) []string {
 	return nil
 }
 
-// NewOutgoingContext returns a context whose calls send md, in place of whatever
-// ctx would have sent; see AppendToOutgoingContext for adding to it. md must not
-// change afterwards.
+// NewOutgoingContext returns a context whose RPCs send md. It replaces the metadata that RPCs of
+// ctx would send; AppendToOutgoingContext adds to it. The caller must not change md afterwards.
 func NewOutgoingContext(ctx context.Context, md MD) context.Context {
 	return ctxkey.WithOutgoing(ctx, md)
 }
 
-// AppendToOutgoingContext returns a context whose calls send the given keys and
-// values (in turn) after what ctx sends already. It panics if their number is odd.
-// What ctx sends already is not copied.
+// AppendToOutgoingContext returns a context whose RPCs send the metadata of ctx, and then that of
+// kv, which has keys and values in turn. It panics if the length of kv is odd. It does not copy the
+// metadata of ctx.
 func AppendToOutgoingContext(ctx context.Context, kv ...string) context.Context {
 	if len(kv)%2 == 1 {
 		panic(fmt.Sprintf("metadata: AppendToOutgoingContext got an odd number of input pairs for metadata: %d", len(kv)))
@@ -66,8 +64,8 @@ func AppendToOutgoingContext(ctx context.Context, kv ...string) context.Context 
 	return ctxkey.AppendOutgoing(ctx, own)
 }
 
-// FromOutgoingContext returns what calls of ctx would send, as a copy with
-// lower-case keys that the caller may change. It is false where nothing was set.
+// FromOutgoingContext returns the metadata that RPCs of ctx would send. The result is a copy with
+// lower-case keys, which the caller may change. The bool is false if ctx has none.
 func FromOutgoingContext(ctx context.Context) (MD, bool) {
 	o := ctxkey.OutgoingFrom(ctx)
 	if o == nil {
@@ -76,14 +74,14 @@ func FromOutgoingContext(ctx context.Context) (MD, bool) {
 	return MD(o.CopyMD()), true
 }
 
-// ValueFromOutgoingContext returns the values that calls of ctx would send for one
-// key, whatever the case it is asked for in, as a slice that belongs to the caller;
-// nil if there are none.
+// ValueFromOutgoingContext returns the values that RPCs of ctx would send for a key, or nil if
+// there are none. The key may be in any case. The caller owns the slice.
 func ValueFromOutgoingContext(ctx context.Context, key string) []string {
 	return ctxkey.OutgoingFrom(ctx).Values(strings.ToLower(key))
 }
 
-// lookUp also finds keys that a user put into the map in upper case.
+// lookUp returns a copy of the values of a key. It also finds a key that a program put into the map
+// with upper-case letters.
 func lookUp(md MD, key string) []string {
 	if values, ok := md[key]; ok {
 		return slices.Clone(values)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metadata holds what an RPC carries beside its messages: headers and
-// trailers, and how they travel in a context.Context.
+// Package metadata has the type of the metadata that an RPC carries in addition to its messages, in
+// headers and trailers, and functions that put metadata into a context.Context.
 //
-// Keys are kept in lower case. They consist of the digits, a to z, and "-", "_",
-// ".". A key that begins with "grpc-" is reserved. A key that ends in "-bin" has
-// binary values: any bytes, which the library encodes in base64 on the wire. The
-// values of all other keys are printable ASCII (0x20 to 0x7E); see
-// PROTOCOL-HTTP2.md, Custom-Metadata.
+// Keys are in lower case. They consist of digits, a to z, "-", "_" and ".". Keys that begin with
+// "grpc-" are reserved. A key that ends in "-bin" has binary values: any bytes, which the library
+// encodes in base64 on the wire. The values of all other keys are printable ASCII (0x20 to 0x7E);
+// see PROTOCOL-HTTP2.md, Custom-Metadata.
 package metadata
 
 import (
@@ -15,14 +14,13 @@ import (
 	"strings"
 )
 
-// MD is metadata: each key, in lower case, with its values in order. The methods
-// and functions of this package accept keys in any case; who indexes the map
-// directly must use lower case. An MD is not safe for concurrent use where one of
-// the users writes.
+// MD is metadata. It maps each key, in lower case, to its values in order. The methods and
+// functions of this package accept keys in any case; code that indexes the map directly must use
+// lower case. Goroutines may read an MD concurrently, but none may use it while another changes it.
 type MD map[string][]string
 
-// New makes an MD of m, with the keys in lower case. Keys of m that differ in case
-// only are joined, in no particular order.
+// New returns an MD with the keys of m in lower case, and their values. If keys of m differ only in
+// case, the MD has all their values under one key, in no particular order.
 func New(m map[string]string) MD {
 	md := make(MD, len(m))
 	for k, v := range m {
@@ -32,7 +30,8 @@ func New(m map[string]string) MD {
 	return md
 }
 
-// Pairs makes an MD of keys and values in turn. It panics if their number is odd.
+// Pairs returns an MD of kv, which has keys and values in turn. It panics if the length of kv is
+// odd.
 func Pairs(kv ...string) MD {
 	if len(kv)%2 == 1 {
 		panic(fmt.Sprintf("metadata: Pairs got the odd number of input pairs for metadata: %d", len(kv)))
@@ -45,9 +44,9 @@ func Pairs(kv ...string) MD {
 	return md
 }
 
-// Join puts several MDs together. The values of a key that more than one has come
-// in the order of the arguments. Keys stay as they are. The result shares nothing with the
-// arguments.
+// Join returns an MD with the keys and values of all arguments. If several arguments have a key,
+// its values are in the order of the arguments. The case of keys does not change. The result shares
+// no memory with the arguments.
 func Join(mds ...MD) MD {
 	joined := MD{}
 	for _, md := range mds {
@@ -58,8 +57,8 @@ func Join(mds ...MD) MD {
 	return joined
 }
 
-// String shows the keys and values of fields that are known to hold no secret, and how
-// many others there are: metadata gets into logs, and tokens travel in it.
+// String returns the keys and values of fields that are known to have no secrets, and the number of
+// other fields. It hides those because metadata may contain tokens, and programs log it.
 func (md MD) String() string {
 	shown := make(map[string][]string, len(md))
 	for k, values := range md {
@@ -79,7 +78,7 @@ func (md MD) String() string {
 	return fmt.Sprintf("%s<%d redacted>]", s, hidden)
 }
 
-// isHarmless says that a field's value is no secret of the application.
+// isHarmless reports whether the value of a field is never a secret of the application.
 func isHarmless(key string) bool {
 	switch strings.ToLower(key) {
 	case "content-type", "user-agent", "te", "grpc-timeout", "grpc-encoding",
@@ -93,22 +92,22 @@ func isHarmless(key string) bool {
 // Len returns the number of keys.
 func (md MD) Len() int { return len(md) }
 
-// Copy returns an MD that shares nothing with md, with the keys as they are.
+// Copy returns a copy of md that shares no memory with md. The case of keys does not change.
 func (md MD) Copy() MD {
 	return MD(copyMap(md, func(k string) string { return k }))
 }
 
-// Get returns the values of a key, nil if it has none. The slice is md's own.
+// Get returns the values of a key, or nil if it has none. md owns the slice.
 func (md MD) Get(key string) []string { return md[strings.ToLower(key)] }
 
-// Set replaces the values of a key. Without values it does nothing: see Delete.
+// Set replaces the values of a key. Without values it does nothing; use Delete to remove a key.
 func (md MD) Set(key string, values ...string) {
 	if len(values) > 0 {
 		md[strings.ToLower(key)] = values
 	}
 }
 
-// Append adds values to those of a key.
+// Append appends values to those of a key.
 func (md MD) Append(key string, values ...string) {
 	if len(values) > 0 {
 		key = strings.ToLower(key)
@@ -119,12 +118,13 @@ func (md MD) Append(key string, values ...string) {
 // Delete removes a key with all its values.
 func (md MD) Delete(key string) { delete(md, strings.ToLower(key)) }
 
-// DecodeKeyValue returns its arguments: values arrive decoded already.
+// DecodeKeyValue returns its arguments, as the library has decoded values already.
 //
 // Deprecated: it has nothing to do any more; use the key and value as they are.
 func DecodeKeyValue(k, v string) (string, string, error) { return k, v, nil }
 
-// copyMap gives each key a slice of its own: who keeps one key's values keeps no others.
+// copyMap copies a map, and converts its keys with key. Each key gets a slice of its own, so that
+// keeping one key's values does not keep others in memory.
 func copyMap(from map[string][]string, key func(string) string) map[string][]string {
 	to := make(map[string][]string, len(from))
 	for k, values := range from {

@@ -11,9 +11,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// CallMetricsServerOption makes a server send a report in the trailers of its RPCs: what
-// the handler put into the RPC's recorder, over what provider says, which may be nil. RPCs
-// whose handlers took no recorder carry provider's metrics alone, or nothing without it.
+// CallMetricsServerOption returns an option with which a server sends a report in the trailers
+// of its RPCs. The report has the metrics of provider, which may be nil, and the metrics that
+// the handler put into the RPC's recorder. The latter replace the former. If a handler took no
+// recorder, the report has only provider's metrics, and there is no report if provider is nil.
 func CallMetricsServerOption(provider ServerMetricsProvider) grpc.ServerOption {
 	p := reporter{provider}
 	return serverOption{
@@ -22,17 +23,17 @@ func CallMetricsServerOption(provider ServerMetricsProvider) grpc.ServerOption {
 	}
 }
 
-// serverOption is two options in one: the server asks for the next one.
+// serverOption is two options in one. The server calls NextServerOption for the second one.
 type serverOption struct {
 	grpc.ServerOption
 	stream grpc.ServerOption
 }
 
-// NextServerOption returns the option that is to be applied, too.
+// NextServerOption returns the second option.
 func (o serverOption) NextServerOption() grpc.ServerOption { return o.stream }
 
-// CallMetricsRecorderFromContext returns the recorder of the RPC that the context of a
-// handler belongs to. It is nil unless the server has CallMetricsServerOption.
+// CallMetricsRecorderFromContext returns the recorder of an RPC. ctx is the context of the
+// RPC's handler. It returns nil unless the server has CallMetricsServerOption.
 func CallMetricsRecorderFromContext(ctx context.Context) CallMetricsRecorder {
 	c, ok := ctx.Value(callKey{}).(*callContext)
 	if !ok {
@@ -41,13 +42,13 @@ func CallMetricsRecorderFromContext(ctx context.Context) CallMetricsRecorder {
 	if r := c.recorder(); r != nil {
 		return r
 	}
-	return newRecorder() // the report is gone already
+	return newRecorder() // the report was already sent without one
 }
 
 type callKey struct{}
 
-// callContext is the context of an RPC's handler, and makes the recorder when it is asked
-// for one.
+// callContext is the context of an RPC's handler. It makes the recorder when the handler
+// first asks for it.
 type callContext struct {
 	context.Context
 	once sync.Once
@@ -61,13 +62,15 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// recorder returns nil only after taken has.
+// recorder returns the recorder, and makes it if there is none. It returns nil if taken has
+// returned nil before.
 func (c *callContext) recorder() *recorder {
 	c.once.Do(func() { c.rec = newRecorder() })
 	return c.rec
 }
 
-// taken returns the recorder, nil if nobody has asked for it. Nobody gets one later.
+// taken returns the recorder, or nil if the handler has not asked for one. In that case the
+// handler can't get one any more.
 func (c *callContext) taken() *recorder {
 	c.once.Do(func() {})
 	return c.rec
@@ -102,8 +105,8 @@ type serverStream struct {
 
 func (s serverStream) Context() context.Context { return s.ctx }
 
-// send puts the report into the trailers, whether or not the RPC succeeded. That it
-// can't must not fail the RPC.
+// send puts the report into the trailers, whether or not the RPC succeeded. If that fails,
+// the RPC must not fail.
 func (p reporter) send(c *callContext, setTrailer func(metadata.MD) error) {
 	recorder := c.taken()
 	if recorder == nil && p.provider == nil {

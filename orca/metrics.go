@@ -8,33 +8,33 @@ import (
 	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
 )
 
-// ServerMetrics are measurements. A number below zero stands for one that was not made.
+// ServerMetrics are measurements. A number below zero means that the value was not measured.
 type ServerMetrics struct {
-	// CPUUtilization is used CPU as a fraction of what there is, or of a soft limit:
-	// it may be above 1.
+	// CPUUtilization is the used CPU as a fraction of the available CPU, or of a soft
+	// limit. It may be above 1.
 	CPUUtilization float64
-	// MemUtilization is used memory as a fraction of what there is.
+	// MemUtilization is the used memory as a fraction of the available memory.
 	MemUtilization float64
-	// AppUtilization is how busy the application says it is, a fraction that may be
-	// above 1.
+	// AppUtilization is how busy the application says it is. It is a fraction, which
+	// may be above 1.
 	AppUtilization float64
-	// QPS is queries a second.
+	// QPS is queries per second.
 	QPS float64
-	// EPS is errors a second.
+	// EPS is errors per second.
 	EPS float64
 
-	// Utilization holds used resources, each as a fraction of what there is, by names
-	// of the application.
+	// Utilization has the utilization of other resources, each as a fraction of what is
+	// available, by names that the application chooses.
 	Utilization map[string]float64
-	// RequestCost holds what one RPC cost, by names of the application. It is not sent
-	// out of band.
+	// RequestCost has the costs of one RPC, by names that the application chooses. It is
+	// not sent out of band.
 	RequestCost map[string]float64
-	// NamedMetrics holds anything else about one RPC, by names of the application. It
-	// is not sent out of band.
+	// NamedMetrics has other figures about one RPC, by names that the application
+	// chooses. It is not sent out of band.
 	NamedMetrics map[string]float64
 }
 
-// unset returns metrics of which none was measured.
+// unset returns metrics in which no value is set.
 func unset() ServerMetrics {
 	return ServerMetrics{
 		CPUUtilization: -1, MemUtilization: -1, AppUtilization: -1, QPS: -1, EPS: -1,
@@ -42,7 +42,8 @@ func unset() ServerMetrics {
 	}
 }
 
-// overlay puts what o has over what is in m. m's maps are not changed but replaced.
+// overlay sets in m those values that are set in o. It does not change m's maps, but
+// replaces them.
 func (m *ServerMetrics) overlay(o *ServerMetrics) {
 	if o == nil {
 		return
@@ -63,7 +64,8 @@ func (m *ServerMetrics) overlay(o *ServerMetrics) {
 	m.NamedMetrics = merged(m.NamedMetrics, o.NamedMetrics)
 }
 
-// merged may return one of its arguments.
+// merged returns the entries of both maps; where both have a name, the value is high's. It may
+// return one of its arguments.
 func merged(low, high map[string]float64) map[string]float64 {
 	if len(low) == 0 {
 		return high
@@ -76,7 +78,7 @@ func merged(low, high map[string]float64) map[string]float64 {
 	return both
 }
 
-// report returns the metrics as they are sent. It shares their maps.
+// report returns the metrics as the message that is sent. The message shares m's maps.
 func (m *ServerMetrics) report() *orcapb.OrcaLoadReport {
 	return &orcapb.OrcaLoadReport{
 		CpuUtilization:         max(m.CPUUtilization, 0),

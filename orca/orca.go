@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package orca is how servers report their load and balancers hear of it (gRFC A51,
-// Open Request Cost Aggregation): in the trailers of RPCs, and out of band, on a stream
-// of their own.
+// Package orca lets servers report their load to balancers (gRFC A51, Open Request Cost
+// Aggregation). Servers send reports in the trailers of RPCs, or out of band, on a stream
+// that is only for reports.
 //
-// A server reports in trailers with CallMetricsServerOption; handlers get the recorder
-// of their RPC by CallMetricsRecorderFromContext. It reports out of band with Register.
-// A balancer finds what came in trailers in DoneInfo.ServerLoad, and hears of what comes
-// out of band by RegisterOOBListener. Importing the package makes channels read the
-// trailers.
+// A server reports in trailers with CallMetricsServerOption. Its handlers get the recorder
+// of their RPC by CallMetricsRecorderFromContext. A server reports out of band with Register.
+// A balancer finds reports from trailers in DoneInfo.ServerLoad, and gets reports out of band
+// with RegisterOOBListener. Channels read the trailers only in programs that import this
+// package.
 //
-// All of it may change or go in a later release.
+// Experimental: all of it may change or be removed in a later release.
 package orca
 
 import (
@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// trailerKey is where RPCs carry their report.
+// trailerKey is the trailer with an RPC's report.
 const trailerKey = "endpoint-load-metrics-bin"
 
 var logger = grpclog.Component("orca")
@@ -30,8 +30,9 @@ func init() {
 	loadreport.Register(reportFromTrailer)
 }
 
-// reportFromTrailer returns the report in the trailers. It is a nil *OrcaLoadReport, not
-// nil itself, where there is not just one that can be read: programs assert the type.
+// reportFromTrailer returns the report in the trailers. If there is not exactly one that can be
+// parsed, it returns a nil *OrcaLoadReport, and not a nil interface, because programs assert
+// the type.
 func reportFromTrailer(md metadata.MD) any {
 	var none *orcapb.OrcaLoadReport
 	values := md[trailerKey]

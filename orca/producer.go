@@ -21,28 +21,29 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// OOBListener hears of a server's reports.
+// OOBListener receives a server's reports.
 type OOBListener interface {
-	// OnLoadReport is told each report, one at a time. It must not change it, as other
-	// listeners get the same.
+	// OnLoadReport is called for each report, one at a time. It must not change the
+	// report, because other listeners get the same one.
 	OnLoadReport(*orcapb.OrcaLoadReport)
 }
 
-// OOBListenerOptions say what a listener wants.
+// OOBListenerOptions are the options of a listener.
 type OOBListenerOptions struct {
-	// ReportInterval is how often the server is asked to report. 0 leaves it to the
-	// server, and so may what is below the server's bound. Of several listeners of a
-	// SubConn, the shortest one counts for all.
+	// ReportInterval is the time between reports that the server is asked for. 0 leaves
+	// it to the server. The server may use a longer interval if it has a lower bound. If
+	// a SubConn has several listeners, the shortest interval applies to all.
 	ReportInterval time.Duration
 }
 
-// RegisterOOBListener has l hear of the reports that the server of sc sends out of band,
-// until the function that it returns is called. Register it when sc becomes ready, and
-// end that when it no longer is. All listeners of sc share one stream. A server that
-// doesn't have the service is not asked again; a stream that fails is made again, after a
-// pause that grows as for connections unless a report had come.
+// RegisterOOBListener registers l for the reports that the server of sc sends out of band,
+// until the caller calls the function that it returns. Register a listener when sc becomes
+// ready, and call that function when sc is no longer ready. All listeners of sc share one
+// stream. If the server doesn't have the service, no other stream is made. If the stream
+// fails, a new one is made: at once if there was a report, and otherwise after a pause that
+// grows as it does for connections.
 //
-// l may be called once more, at the same time as the function that ends it.
+// l may still be called once while the function that ends the registration runs.
 func RegisterOOBListener(sc balancer.SubConn, l OOBListener, opts OOBListenerOptions) func() {
 	p, release := sc.GetOrBuildProducer(builder{})
 	producer := p.(*producer)
@@ -56,13 +57,13 @@ func RegisterOOBListener(sc balancer.SubConn, l OOBListener, opts OOBListenerOpt
 
 type builder struct{}
 
-// Build returns a producer that does nothing before it has a listener.
+// Build returns a producer, which makes no stream before it has a listener.
 func (builder) Build(cc any) (balancer.Producer, func()) {
 	p := &producer{
 		backoff:   backoff.Default,
 		listeners: make(map[*registration]struct{}),
 	}
-	// The fakes of balancers' tests may have nothing to make RPCs on.
+	// In the tests of balancers cc may be something that can't make RPCs.
 	p.cc, _ = cc.(grpc.ClientConnInterface)
 	return p, p.end
 }
@@ -80,9 +81,9 @@ type producer struct {
 
 	mu        sync.Mutex
 	listeners map[*registration]struct{}
-	unable    bool               // the server doesn't have the service, or is given up
-	interval  time.Duration      // what the stream was made with
-	stop      context.CancelFunc // ends the stream; nil without one
+	unable    bool               // the server doesn't have the service, or the producer has ended
+	interval  time.Duration      // the interval that the stream was made with
+	stop      context.CancelFunc // ends the stream; nil if there is none
 }
 
 func (p *producer) add(r *registration) {
@@ -99,7 +100,8 @@ func (p *producer) remove(r *registration) {
 	p.adjust()
 }
 
-// end is called when the last listener has gone, and when the SubConn has.
+// end ends the producer. It is called when the last listener is removed, and when the SubConn
+// is.
 func (p *producer) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,8 +109,8 @@ func (p *producer) end() {
 	p.adjust()
 }
 
-// adjust begins the stream, ends it, or begins another for another interval, of which
-// the protocol allows one a stream. mu is held.
+// adjust starts or ends the stream as needed. If the interval has changed, it replaces the
+// stream, because the protocol allows one interval per stream. The caller must hold mu.
 func (p *producer) adjust() {
 	want := len(p.listeners) > 0 && !p.unable && p.cc != nil
 	interval := p.shortest()
@@ -132,7 +134,8 @@ func (p *producer) shortest() time.Duration {
 	}).interval
 }
 
-// run keeps a stream until ctx is cancelled or the server says that it can't.
+// run keeps a stream open until ctx is cancelled or the server says that it does not have the
+// service.
 func (p *producer) run(ctx context.Context, interval time.Duration) {
 	for failures := 0; ctx.Err() == nil; {
 		heard, err := p.stream(ctx, interval)
@@ -154,7 +157,7 @@ func (p *producer) run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// giveUp makes no stream begin any more, if the one of ctx is still wanted.
+// giveUp makes sure that no other stream is made. ctx is that of the stream that has failed.
 func (p *producer) giveUp(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,8 +167,8 @@ func (p *producer) giveUp(ctx context.Context) {
 	}
 }
 
-// stream makes one stream and hands its reports on until it fails. heard says whether
-// there was one.
+// stream makes one stream and delivers its reports until the stream fails. heard says whether
+// there was a report.
 func (p *producer) stream(ctx context.Context, interval time.Duration) (heard bool, err error) {
 	ctx, cancel := context.WithCancel(ctx) // frees a stream that was not read to its end
 	defer cancel()
@@ -185,8 +188,8 @@ func (p *producer) stream(ctx context.Context, interval time.Duration) (heard bo
 	}
 }
 
-// streamCoreMetrics is what the generated client has, but that an io.EOF from SendMsg is no
-// error: the stream has failed then, and Recv says why.
+// streamCoreMetrics does what the generated client's method does, except that it does not return
+// an io.EOF from SendMsg: the stream has failed then, and Recv returns the reason.
 func streamCoreMetrics(ctx context.Context, cc grpc.ClientConnInterface, request *orcaservice.OrcaLoadReportRequest) (grpc.ServerStreamingClient[orcapb.OrcaLoadReport], error) {
 	stream, err := cc.NewStream(ctx, &orcaservice.OpenRcaService_ServiceDesc.Streams[0], orcaservice.OpenRcaService_StreamCoreMetrics_FullMethodName, grpc.StaticMethod())
 	if err != nil {
@@ -199,7 +202,8 @@ func streamCoreMetrics(ctx context.Context, cc grpc.ClientConnInterface, request
 	return reports, reports.CloseSend()
 }
 
-// deliver calls the listeners without the lock, as they may end themselves.
+// deliver calls the listeners. It does so without the lock, because listeners may end their
+// registration.
 func (p *producer) deliver(ctx context.Context, report *orcapb.OrcaLoadReport) {
 	p.mu.Lock()
 	var listeners []*registration

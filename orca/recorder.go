@@ -8,57 +8,58 @@ import (
 	"sync"
 )
 
-// ServerMetricsProvider tells the server's metrics.
+// ServerMetricsProvider has the server's metrics.
 type ServerMetricsProvider interface {
-	// ServerMetrics returns the present metrics, nil for none. Nobody changes them
-	// afterwards. It is called from several goroutines, at each RPC or report.
+	// ServerMetrics returns the current metrics, or nil if there are none. Neither the
+	// provider nor the caller may change them afterwards. It is called for each RPC or
+	// report, by several goroutines.
 	ServerMetrics() *ServerMetrics
 }
 
-// ServerMetricsRecorder holds the metrics of a server: what is set stays until it is set
-// again or deleted. It is safe for concurrent use. Values out of range, and those that
-// are not a number, are ignored.
+// ServerMetricsRecorder holds the metrics of a server. A value stays until it is set again
+// or deleted. Values out of range, and NaN, are ignored. It is safe for concurrent use.
 type ServerMetricsRecorder interface {
 	ServerMetricsProvider
 
-	// SetCPUUtilization sets the use of CPU: from 0 up, 1 is all of it.
+	// SetCPUUtilization sets the utilization of the CPU. It is at least 0, and 1 means
+	// all of the CPU.
 	SetCPUUtilization(float64)
-	// DeleteCPUUtilization deletes the use of CPU.
+	// DeleteCPUUtilization deletes the utilization of the CPU.
 	DeleteCPUUtilization()
-	// SetMemoryUtilization sets the use of memory: 0 to 1.
+	// SetMemoryUtilization sets the utilization of memory, from 0 to 1.
 	SetMemoryUtilization(float64)
-	// DeleteMemoryUtilization deletes the use of memory.
+	// DeleteMemoryUtilization deletes the utilization of memory.
 	DeleteMemoryUtilization()
-	// SetApplicationUtilization sets how busy the application is: from 0 up.
+	// SetApplicationUtilization sets how busy the application is, a value of at least 0.
 	SetApplicationUtilization(float64)
 	// DeleteApplicationUtilization deletes how busy the application is.
 	DeleteApplicationUtilization()
-	// SetQPS sets queries a second: from 0 up.
+	// SetQPS sets the queries per second, a value of at least 0.
 	SetQPS(float64)
-	// DeleteQPS deletes queries a second.
+	// DeleteQPS deletes the queries per second.
 	DeleteQPS()
-	// SetEPS sets errors a second: from 0 up.
+	// SetEPS sets the errors per second, a value of at least 0.
 	SetEPS(float64)
-	// DeleteEPS deletes errors a second.
+	// DeleteEPS deletes the errors per second.
 	DeleteEPS()
-	// SetNamedUtilization sets the use of a resource of any name: 0 to 1.
+	// SetNamedUtilization sets the utilization of the resource with a name, from 0 to 1.
 	SetNamedUtilization(string, float64)
-	// DeleteNamedUtilization deletes the use of a resource.
+	// DeleteNamedUtilization deletes the utilization of a resource.
 	DeleteNamedUtilization(string)
 }
 
-// CallMetricsRecorder is the recorder of one RPC. What it holds goes before what the
-// server's ServerMetricsProvider says.
+// CallMetricsRecorder is the recorder of one RPC. In the RPC's report its values replace
+// those of the server's ServerMetricsProvider.
 type CallMetricsRecorder interface {
 	ServerMetricsRecorder
 
-	// SetRequestCost sets a cost of the RPC, of any name.
+	// SetRequestCost sets the cost of the RPC with a name.
 	SetRequestCost(string, float64)
 	// DeleteRequestCost deletes a cost.
 	DeleteRequestCost(string)
-	// SetNamedMetric sets anything else, of any name.
+	// SetNamedMetric sets another figure about the RPC, by a name.
 	SetNamedMetric(string, float64)
-	// DeleteNamedMetric deletes what SetNamedMetric set.
+	// DeleteNamedMetric deletes such a figure.
 	DeleteNamedMetric(string)
 }
 
@@ -67,11 +68,11 @@ func NewServerMetricsRecorder() ServerMetricsRecorder {
 	return newRecorder()
 }
 
-// recorder is both kinds of recorder.
+// recorder implements both kinds of recorder.
 type recorder struct {
 	mu      sync.Mutex
 	metrics *ServerMetrics
-	shared  bool // somebody else has metrics, so they must not be changed
+	shared  bool // ServerMetrics has returned metrics, so they must not be changed
 }
 
 func newRecorder() *recorder {
@@ -157,7 +158,7 @@ func put(m *map[string]float64, name string, v float64) {
 	(*m)[name] = v
 }
 
-// set is edit for a value from 0 to limit; NaN is not.
+// set is edit for a value that must be from 0 to limit. It ignores other values, and NaN.
 func (r *recorder) set(v, limit float64, f func(*ServerMetrics)) {
 	if !(v >= 0 && v <= limit) {
 		if logger.V(2) {
@@ -168,7 +169,7 @@ func (r *recorder) set(v, limit float64, f func(*ServerMetrics)) {
 	r.edit(f)
 }
 
-// edit changes the metrics, or a copy if somebody else has them.
+// edit calls f to change the metrics. If they are shared, it replaces them by a copy first.
 func (r *recorder) edit(f func(*ServerMetrics)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

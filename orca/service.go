@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// leastInterval is how often reports may be sent at most. The gRFC has it as the default
-// of the lower bound.
+// leastInterval is the shortest time between reports. It is the default that the gRFC gives
+// for MinReportingInterval.
 const leastInterval = 30 * time.Second
 
 // Service sends reports out of band. It implements xds.service.orca.v3.OpenRcaService.
@@ -29,13 +29,14 @@ type Service struct {
 
 // ServiceOptions configure a Service.
 type ServiceOptions struct {
-	// ServerMetricsProvider tells what to report. It must be set.
+	// ServerMetricsProvider has the metrics to report. It must be set.
 	ServerMetricsProvider ServerMetricsProvider
-	// MinReportingInterval is the lower bound of the time between reports, for clients
-	// that ask for less or nothing. What is below 30 seconds counts as 30 seconds.
+	// MinReportingInterval is the shortest time between reports. It also applies to
+	// clients that request a shorter interval or none. Values below 30 seconds mean 30
+	// seconds.
 	MinReportingInterval time.Duration
 
-	// anyInterval lifts the bound of 30 seconds.
+	// anyInterval allows a MinReportingInterval below 30 seconds.
 	anyInterval bool
 }
 
@@ -43,7 +44,7 @@ func init() {
 	internal.ORCAAllowAnyMinReportingInterval = func(opts *ServiceOptions) { opts.anyInterval = true }
 }
 
-// NewService returns a service, an error if the options have no ServerMetricsProvider.
+// NewService returns a Service. It returns an error if opts have no ServerMetricsProvider.
 func NewService(opts ServiceOptions) (*Service, error) {
 	if opts.ServerMetricsProvider == nil {
 		return nil, errors.New("ServerMetricsProvider not specified")
@@ -55,8 +56,8 @@ func NewService(opts ServiceOptions) (*Service, error) {
 	return &Service{provider: opts.ServerMetricsProvider, interval: interval}, nil
 }
 
-// Register makes a service and registers it on a server, before that serves. Its error is
-// NewService's.
+// Register makes a Service with NewService and registers it on a server. Call it before the
+// server serves. Its error is that of NewService.
 func Register(s grpc.ServiceRegistrar, opts ServiceOptions) error {
 	service, err := NewService(opts)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *Service) StreamCoreMetrics(req *orcaservice.OrcaLoadReportRequest, stre
 	}
 }
 
-// report leaves out what is about single RPCs (gRFC A51, Rationale).
+// report returns a report without the metrics of single RPCs (gRFC A51, Rationale).
 func (s *Service) report() *orcapb.OrcaLoadReport {
 	metrics := unset()
 	metrics.overlay(s.provider.ServerMetrics())

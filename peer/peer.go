@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package peer tells who is at the other end of an RPC.
+// Package peer has information about the other end of an RPC.
 package peer
 
 import (
@@ -17,13 +17,13 @@ import (
 type Peer struct {
 	// Addr is the peer's address.
 	Addr net.Addr
-	// LocalAddr is our own address of the connection.
+	// LocalAddr is the local address of the connection.
 	LocalAddr net.Addr
-	// AuthInfo is what the handshake learned of the peer, nil if there was none.
+	// AuthInfo is what the handshake found out about the peer. It is nil if there was no handshake.
 	AuthInfo credentials.AuthInfo
 }
 
-// String shows the addresses and the kind of authentication, and no secrets.
+// String returns the addresses and the type of authentication. It contains no secrets.
 func (p *Peer) String() string {
 	if p == nil {
 		return "Peer<nil>"
@@ -39,13 +39,12 @@ func (p *Peer) String() string {
 	return b.String()
 }
 
-// NewContext returns a context that holds p.
+// NewContext returns a context with the peer p.
 func NewContext(ctx context.Context, p *Peer) context.Context {
 	return context.WithValue(ctx, ctxkey.Peer{}, p)
 }
 
-// FromContext returns the peer of the RPC that a server's handler was given ctx
-// for. It is false where ctx has none.
+// FromContext returns the peer of the RPC whose handler got ctx. The bool is false if ctx has none.
 func FromContext(ctx context.Context) (*Peer, bool) {
 	p, ok := ctx.Value(ctxkey.Peer{}).(*Peer)
 	return p, ok

@@ -20,8 +20,9 @@ import (
 	v1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 )
 
-// ServiceInfoProvider says which services there are; *grpc.Server does. It is asked anew
-// for every request, so services may come and go. It must be safe for concurrent use.
+// ServiceInfoProvider says which services a server has. *grpc.Server implements it. It is
+// called for every request, so services may be added and removed. It must be safe for
+// concurrent use.
 //
 // Experimental: this API may change in a later release.
 type ServiceInfoProvider interface {
@@ -29,32 +30,33 @@ type ServiceInfoProvider interface {
 	GetServiceInfo() map[string]grpc.ServiceInfo
 }
 
-// ExtensionResolver finds extensions; *protoregistry.Types does. What does not exist is
-// [protoregistry.NotFound]. It must be safe for concurrent use.
+// ExtensionResolver finds extensions. *protoregistry.Types implements it. For an extension
+// that does not exist it returns [protoregistry.NotFound]. It must be safe for concurrent use.
 //
 // Experimental: this API may change in a later release.
 type ExtensionResolver interface {
 	protoregistry.ExtensionTypeResolver
-	// RangeExtensionsByMessage calls f for all extensions of a message, until it
+	// RangeExtensionsByMessage calls f for all extensions of a message, until f
 	// returns false.
 	RangeExtensionsByMessage(message protoreflect.FullName, f func(protoreflect.ExtensionType) bool)
 }
 
-// source is where answers come from. Only services may be nil.
+// source has what responses are made from. Only services may be nil.
 type source struct {
 	services   ServiceInfoProvider
 	files      protodesc.Resolver
 	extensions ExtensionResolver
 }
 
-// conversation is what happens on one stream.
+// conversation answers the requests on one stream.
 type conversation struct {
 	source
-	sent map[string]bool // by path: the files that the client has
+	sent map[string]bool // the paths of the files that the client has got
 }
 
-// answer answers one request. What cannot be found is an answer too; the error is that
-// of a request which asks for nothing, and ends the stream.
+// answer returns the response to one request. If something can't be found, the response says
+// so and the error is nil. The error is for a request that asks for nothing, and ends the
+// stream.
 func (c *conversation) answer(req *v1.ServerReflectionRequest) (*v1.ServerReflectionResponse, error) {
 	resp := &v1.ServerReflectionResponse{ValidHost: req.GetHost(), OriginalRequest: req}
 	var file protoreflect.FileDescriptor
@@ -83,7 +85,7 @@ func (c *conversation) answer(req *v1.ServerReflectionRequest) (*v1.ServerReflec
 }
 
 func errorAnswer(err error) *v1.ErrorResponse {
-	code := codes.NotFound // resolvers may have errors of their own for it
+	code := codes.NotFound // resolvers may return other errors than protoregistry.NotFound for it
 	if s, ok := status.FromError(err); ok {
 		code = s.Code()
 	}
@@ -101,9 +103,9 @@ func (c *conversation) fileAnswer(file protoreflect.FileDescriptor, resp *v1.Ser
 	return nil
 }
 
-// maxParts is how many parts a name may have. A registry looks for each of the names that a name begins
-// with, and takes as long for each as it is long: without a bound a request takes a time that is
-// quadratic in its size.
+// maxParts is how many parts, separated by dots, a name may have. A registry looks up each prefix of the
+// name, and a lookup takes time proportional to the prefix's length. Without a bound the time for a request
+// would be quadratic in its size.
 const maxParts = 100
 
 func (c *conversation) find(name string) (protoreflect.Descriptor, error) {
@@ -137,8 +139,8 @@ func parentFile(d protoreflect.Descriptor) (protoreflect.FileDescriptor, error) 
 	return nil, fmt.Errorf("%q belongs to no file", d.FullName())
 }
 
-// withImports returns the encoded file, and then all that it imports, directly or not,
-// and the client does not have.
+// withImports returns the encoded file, followed by all files that it imports, directly or
+// indirectly, and that the client does not have.
 func (c *conversation) withImports(file protoreflect.FileDescriptor) (encoded [][]byte, err error) {
 	if file.IsPlaceholder() {
 		return nil, fmt.Errorf("file %q: %w", file.Path(), protoregistry.NotFound)
@@ -146,7 +148,7 @@ func (c *conversation) withImports(file protoreflect.FileDescriptor) (encoded []
 	if c.sent == nil {
 		c.sent = make(map[string]bool)
 	}
-	delete(c.sent, file.Path()) // that which is asked for is always answered
+	delete(c.sent, file.Path()) // the requested file is sent even if the client has it
 	for todo := []protoreflect.FileDescriptor{file}; len(todo) > 0; {
 		file, todo = todo[0], todo[1:]
 		if c.sent[file.Path()] {
@@ -167,8 +169,9 @@ func (c *conversation) withImports(file protoreflect.FileDescriptor) (encoded []
 	return encoded, nil
 }
 
-// resolved returns what is imported: a file may have been built before what it imports was
-// known. An import that nobody knows is left out, nil: the client may know it.
+// resolved returns an imported file. If the importing file was built before that file was
+// registered, the import is a placeholder, and resolved looks the file up by its path. It
+// returns nil if there is no such file. Such an import is left out, as the client may know it.
 func (c *conversation) resolved(i protoreflect.FileImport) protoreflect.FileDescriptor {
 	if !i.IsPlaceholder() {
 		return i.FileDescriptor

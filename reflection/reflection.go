@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reflection is server reflection (grpc/doc/server-reflection.md): clients such
-// as grpcurl ask a server for its services and their types.
+// Package reflection implements server reflection (grpc/doc/server-reflection.md): clients
+// such as grpcurl ask a server for its services and their types.
 //
 //	reflection.Register(server)
 //
-// Everybody who can call the server can ask.
+// Every client of the server can ask.
 package reflection
 
 import (
@@ -24,33 +24,34 @@ type GRPCServer interface {
 	ServiceInfoProvider
 }
 
-// ServerOptions say where the answers come from.
+// ServerOptions say where a reflection service gets its data from.
 //
 // Experimental: this API may change in a later release.
 type ServerOptions struct {
-	// Services are those that are listed. nil: none are.
+	// Services has the services to list. If it is nil, none are listed.
 	Services ServiceInfoProvider
-	// DescriptorResolver finds files and what is in them; it must be safe for
-	// concurrent use. nil: protoregistry.GlobalFiles, where all generated code is.
+	// DescriptorResolver finds files and their declarations. It must be safe for
+	// concurrent use. Nil means protoregistry.GlobalFiles, which has the files of all
+	// generated code.
 	DescriptorResolver protodesc.Resolver
-	// ExtensionResolver finds extensions. nil: protoregistry.GlobalTypes.
+	// ExtensionResolver finds extensions. Nil means protoregistry.GlobalTypes.
 	ExtensionResolver ExtensionResolver
 }
 
-// Register adds the reflection service to a server, as v1 and as v1alpha, which old
-// clients need. It may be called before and after other services are registered.
+// Register adds the reflection service to a server, in the versions v1 and v1alpha. Old
+// clients need v1alpha. It may be called before or after other services are registered.
 func Register(s GRPCServer) {
 	RegisterV1(s)
 	v1alpha.RegisterServerReflectionServer(s, NewServer(ServerOptions{Services: s}))
 }
 
-// RegisterV1 adds the reflection service to a server as v1 only.
+// RegisterV1 adds the reflection service to a server in version v1 only.
 func RegisterV1(s GRPCServer) {
 	v1.RegisterServerReflectionServer(s, NewServerV1(ServerOptions{Services: s}))
 }
 
 // NewServer returns a reflection service of version v1alpha, for a server that needs
-// other options than Register gives it. To serve v1 too use NewServerV1.
+// other options than those of Register. To serve v1 too, use NewServerV1.
 //
 // Experimental: this API may change in a later release.
 func NewServer(opts ServerOptions) v1alpha.ServerReflectionServer {
@@ -58,7 +59,7 @@ func NewServer(opts ServerOptions) v1alpha.ServerReflectionServer {
 }
 
 // NewServerV1 returns a reflection service of version v1, for a server that needs other
-// options than RegisterV1 gives it.
+// options than those of RegisterV1.
 //
 // Experimental: this API may change in a later release.
 func NewServerV1(opts ServerOptions) v1.ServerReflectionServer {

@@ -11,7 +11,7 @@ import (
 	v1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 )
 
-// serverV1Alpha serves v1alpha by means of v1.
+// serverV1Alpha serves v1alpha by converting it to v1.
 type serverV1Alpha struct {
 	v1alpha.UnimplementedServerReflectionServer
 	s *server
@@ -22,7 +22,7 @@ func (s serverV1Alpha) ServerReflectionInfo(stream v1alpha.ServerReflection_Serv
 	return s.s.ServerReflectionInfo(streamV1Alpha{stream})
 }
 
-// streamV1Alpha is a stream of v1 over one of v1alpha.
+// streamV1Alpha presents a v1alpha stream as a v1 stream.
 type streamV1Alpha struct {
 	v1alpha.ServerReflection_ServerReflectionInfoServer
 }
@@ -44,7 +44,8 @@ func (s streamV1Alpha) Send(in *v1.ServerReflectionResponse) error {
 	return s.ServerReflection_ServerReflectionInfoServer.Send(out)
 }
 
-// convert encodes one version and decodes the other: on the wire they do not differ.
+// convert copies a message into a message of the other version, by encoding and decoding. Both
+// versions have the same encoding.
 func convert(from, to proto.Message) error {
 	b, err := proto.Marshal(from)
 	if err == nil {

@@ -12,29 +12,28 @@ import (
 
 // Address is one place that a channel can connect to.
 type Address struct {
-	// Addr is what the dialer connects to, "host:port" mostly.
+	// Addr is the address that the dialer connects to, usually "host:port".
 	Addr string
-	// ServerName is the name that the server must prove by its certificate, where
-	// it is not the channel's authority. It must not come from the network unless
-	// the network is trusted.
+	// ServerName is the name that the server must prove with its certificate, instead of the
+	// channel's authority. It must not come from the network unless the network is trusted.
 	ServerName string
-	// Attributes are for the subchannel: addresses that differ in them get
-	// connections of their own.
+	// Attributes are for the subchannel: addresses with different Attributes get different
+	// connections.
 	Attributes *attributes.Attributes
 	// BalancerAttributes are for the balancer, and make no difference to a
 	// connection.
 	//
 	// Deprecated: use the Attributes of Endpoint.
 	BalancerAttributes *attributes.Attributes
-	// Metadata is data of any kind, for the balancer. What can't be compared with == is
-	// never equal to another address's.
+	// Metadata is data of any type for the balancer. Values that can't be compared with == count as
+	// different.
 	//
 	// Deprecated: use Attributes.
 	Metadata any
 }
 
-// Equal says whether the two addresses are the same in every field; attributes are
-// compared by what they hold.
+// Equal reports whether two addresses are equal in every field. Attributes are compared by their
+// contents.
 func (a Address) Equal(o Address) bool {
 	return a.Addr == o.Addr && a.ServerName == o.ServerName &&
 		a.Attributes.Equal(o.Attributes) &&
@@ -42,7 +41,7 @@ func (a Address) Equal(o Address) bool {
 		same.Value(a.Metadata, o.Metadata)
 }
 
-// String returns the address, the server's name and the attributes, for people.
+// String returns the address, the server's name and the attributes as text for people.
 func (a Address) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "{Addr: %q, ServerName: %q, ", a.Addr, a.ServerName)

@@ -19,12 +19,12 @@ func NewAddressMap() *AddressMap {
 	return NewAddressMapV2[any]()
 }
 
-// AddressMapV2 maps addresses to values. Two addresses are the same key when Addr,
-// ServerName and Attributes are equal; the other fields do not count. It is not safe
-// for concurrent use. NewAddressMapV2 makes one.
+// AddressMapV2 maps addresses to values. Two addresses are the same key if their Addr, ServerName
+// and Attributes are equal; the other fields do not count. An AddressMapV2 is not safe for
+// concurrent use. Use NewAddressMapV2 to make one.
 type AddressMapV2[T any] struct {
-	// Attributes can be compared only in pairs, so they cannot be part of a Go map's
-	// key: entries that differ in nothing else share a bucket.
+	// Attributes can't be part of a Go map's key, as they need Equal to be compared. So addresses
+	// that differ only in Attributes share a bucket.
 	buckets map[addressKey][]addressEntry[T]
 	count   int
 }
@@ -43,7 +43,7 @@ func NewAddressMapV2[T any]() *AddressMapV2[T] {
 	return &AddressMapV2[T]{buckets: make(map[addressKey][]addressEntry[T])}
 }
 
-// Get returns the value of addr, and whether there is one.
+// Get returns the value of addr. ok reports whether there is one.
 func (a *AddressMapV2[T]) Get(addr Address) (value T, ok bool) {
 	bucket := a.buckets[keyOf(addr)]
 	if i := find(bucket, addr); i >= 0 {
@@ -52,7 +52,7 @@ func (a *AddressMapV2[T]) Get(addr Address) (value T, ok bool) {
 	return value, false
 }
 
-// Set sets the value of addr, in place of an earlier one.
+// Set sets the value of addr. It replaces an earlier value.
 func (a *AddressMapV2[T]) Set(addr Address, value T) {
 	key := keyOf(addr)
 	bucket := a.buckets[key]
@@ -77,7 +77,7 @@ func (a *AddressMapV2[T]) Delete(addr Address) {
 		delete(a.buckets, key)
 		return
 	}
-	// A new slice: All may be walking the old one.
+	// Make a new slice, as a loop over All may use the old one.
 	a.buckets[key] = slices.Concat(bucket[:i], bucket[i+1:])
 }
 
@@ -117,7 +117,7 @@ func keyOf(addr Address) addressKey {
 	return addressKey{addr: addr.Addr, serverName: addr.ServerName}
 }
 
-// find returns the index of addr's entry in its bucket, -1 when it has none.
+// find returns the index of addr's entry in its bucket, or -1 if it has none.
 func find[T any](bucket []addressEntry[T], addr Address) int {
 	return slices.IndexFunc(bucket, func(e addressEntry[T]) bool {
 		return e.addr.Attributes.Equal(addr.Attributes)

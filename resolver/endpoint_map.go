@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// EndpointMap maps endpoints to values. Two endpoints are the same key when they hold
-// the same Addr strings, each as often; order and all attributes do not count. It is
-// not safe for concurrent use. NewEndpointMap makes one.
+// EndpointMap maps endpoints to values. Two endpoints are the same key if they have the same Addr
+// strings, each the same number of times; their order and all attributes do not count. An
+// EndpointMap is not safe for concurrent use. Use NewEndpointMap to make one.
 type EndpointMap[T any] struct {
 	entries map[string]endpointEntry[T]
 }
@@ -25,13 +25,13 @@ func NewEndpointMap[T any]() *EndpointMap[T] {
 	return &EndpointMap[T]{entries: make(map[string]endpointEntry[T])}
 }
 
-// Get returns the value of e, and whether there is one.
+// Get returns the value of e. ok reports whether there is one.
 func (em *EndpointMap[T]) Get(e Endpoint) (value T, ok bool) {
 	entry, ok := em.entries[endpointKey(e)]
 	return entry.value, ok
 }
 
-// Set sets the value of e, in place of an earlier one.
+// Set sets the value of e. It replaces an earlier value.
 func (em *EndpointMap[T]) Set(e Endpoint, value T) {
 	em.entries[endpointKey(e)] = endpointEntry[T]{e, value}
 }
@@ -46,8 +46,8 @@ func (em *EndpointMap[T]) Len() int {
 	return len(em.entries)
 }
 
-// All yields every endpoint with its value, in no particular order. The endpoint is
-// the one that Set was given last.
+// All yields every endpoint with its value, in no particular order. The endpoint is the one that
+// was passed to the last Set with that key.
 func (em *EndpointMap[T]) All() iter.Seq2[Endpoint, T] {
 	return func(yield func(Endpoint, T) bool) {
 		for _, entry := range em.entries {
@@ -72,8 +72,8 @@ func (em *EndpointMap[T]) Values() []T {
 	return values(em.All(), len(em.entries))
 }
 
-// endpointKey writes the endpoint's addresses as one string. Each carries its length, so
-// that no two different lists give the same string.
+// endpointKey returns the endpoint's addresses, sorted, as one string. The length of each address
+// precedes it, so that different lists give different strings.
 func endpointKey(e Endpoint) string {
 	addrs := make([]string, len(e.Addresses))
 	for i, a := range e.Addresses {

@@ -10,14 +10,15 @@ import (
 
 var registry sync.Map // scheme string -> Builder
 
-// Register makes b the builder of its scheme, in place of an earlier one. Schemes are
-// compared by letter case; targets are parsed to lower case, so a scheme with an upper
-// case letter is never found. It is meant for init functions, and safe elsewhere.
+// Register registers b under b.Scheme(). It replaces a builder of the same scheme. Schemes are
+// case-sensitive. As parsing a target converts its scheme to lower case, a builder whose scheme has
+// an upper-case letter is never found. Register is meant for init functions, but is safe for
+// concurrent use.
 func Register(b Builder) {
 	registry.Store(b.Scheme(), b)
 }
 
-// Get returns the builder of a scheme, nil when none was registered.
+// Get returns the builder that is registered for a scheme, or nil if there is none.
 func Get(scheme string) Builder {
 	b, ok := registry.Load(scheme)
 	if !ok {
@@ -26,13 +27,13 @@ func Get(scheme string) Builder {
 	return b.(Builder)
 }
 
-// SetDefaultScheme sets the scheme of targets that name none, for the channels that
-// are made later, by NewClient too.
+// SetDefaultScheme sets the scheme of targets without a scheme, for all channels that are made
+// later, including those of NewClient.
 func SetDefaultScheme(name string) {
 	scheme.Set(name)
 }
 
-// GetDefaultScheme returns the scheme of targets that name none: "passthrough" until
+// GetDefaultScheme returns the scheme of targets without a scheme. It is "passthrough" until
 // SetDefaultScheme is called. (NewClient uses "dns" until then.)
 func GetDefaultScheme() string {
 	return scheme.Or(scheme.Passthrough)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resolver is how a channel turns its target into addresses: a Builder is
-// registered for a scheme, and its Resolver tells the channel what it finds (naming.md).
+// Package resolver has the interfaces by which a channel turns its target into addresses
+// (naming.md). A program registers a Builder for a scheme. The Builder's Resolver passes what it
+// finds to the channel.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package resolver
 
 import (
@@ -22,58 +23,57 @@ import (
 
 // Builder makes the resolvers of one scheme.
 type Builder interface {
-	// Build makes the resolver of a channel and may call cc before it returns. An
-	// error fails the channel.
+	// Build makes the resolver of a channel. It may call cc before it returns. An error counts as a
+	// failure to resolve the target.
 	Build(target Target, cc ClientConn, opts BuildOptions) (Resolver, error)
-	// Scheme is the scheme of the targets that the builder is for: lower case, as
-	// RFC 3986 section 3.1 has it.
+	// Scheme returns the scheme of the targets that the builder is for. It must be in lower case,
+	// as RFC 3986, section 3.1, says.
 	Scheme() string
 }
 
 // Resolver watches a target for one channel.
 type Resolver interface {
-	// ResolveNow is a hint that new addresses are wanted. It may come from several
-	// goroutines, and must not wait for the answer.
+	// ResolveNow asks the resolver to resolve again. It is only a hint. It may be called
+	// concurrently, and must not wait for the result.
 	ResolveNow(ResolveNowOptions)
-	// Close ends the resolver. It must not call the ClientConn any more afterwards.
+	// Close ends the resolver, which must not call the ClientConn after that.
 	Close()
 }
 
-// ResolveNowOptions says more about a ResolveNow; nothing so far.
+// ResolveNowOptions has the options of ResolveNow. There are none so far.
 type ResolveNowOptions struct{}
 
-// AuthorityOverrider is a Builder that knows better than the channel which :authority
-// a target has.
+// AuthorityOverrider is a Builder that decides which :authority a target has, instead of the
+// channel.
 type AuthorityOverrider interface {
-	// OverrideAuthority returns the authority for the target. It must come from the
-	// target alone, never from the network: TLS checks the server against it. It
-	// should be percent-encoded where RFC 3986 demands it.
+	// OverrideAuthority returns the authority for the target. It must depend on the target alone,
+	// and never on data from the network, as TLS verifies that the server has this name. It should
+	// be percent-encoded where RFC 3986 requires that.
 	OverrideAuthority(Target) string
 }
 
-// ClientConn is the channel as its resolver sees it. The channel implements it; a test
-// or a wrapper embeds it.
+// ClientConn is the channel as its resolver sees it. The channel implements it. Tests and types
+// that wrap a ClientConn should embed it.
 type ClientConn interface {
-	// UpdateState gives the channel everything that is known now. An error tells
-	// that the channel could not use it: the resolver should try again later, with
-	// back-off.
+	// UpdateState passes the complete current state to the channel. An error means that the channel
+	// could not use it: the resolver should try again later, with back-off.
 	UpdateState(State) error
-	// ReportError tells the channel that resolving failed. The channel goes on with
-	// the last good state if there was one, and will not call ResolveNow for it: the
-	// resolver tries again by itself.
+	// ReportError tells the channel that resolving failed. The channel goes on with the last good
+	// state, if there was one. It does not call ResolveNow because of the error: the resolver must
+	// try again by itself.
 	ReportError(error)
 	// NewAddress gives the channel a new list of addresses.
 	//
 	// Deprecated: use UpdateState.
 	NewAddress(addresses []Address)
-	// ParseServiceConfig turns a service config's JSON into what State wants.
+	// ParseServiceConfig parses a service config's JSON. The result is for State.ServiceConfig.
 	ParseServiceConfig(serviceConfigJSON string) *serviceconfig.ParseResult
 }
 
-// BuildOptions is what a channel tells the builder of its resolver.
+// BuildOptions is what a channel tells its resolver's Builder about itself.
 type BuildOptions struct {
-	// DisableServiceConfig says that the channel will not use a service config, so
-	// that there is no need to fetch one.
+	// DisableServiceConfig says that the channel ignores the resolver's service config, so the
+	// resolver need not fetch one.
 	DisableServiceConfig bool
 	// DialCreds are the channel's transport credentials, for a resolver that makes
 	// connections of its own. May be nil.
@@ -88,31 +88,30 @@ type BuildOptions struct {
 	MetricsRecorder stats.MetricsRecorder
 }
 
-// State is what a resolver knows of its target at one time.
+// State is what a resolver knows of its target at one moment.
 type State struct {
-	// Addresses are the addresses of the target, each an endpoint of its own. Used
-	// only where Endpoints is empty.
+	// Addresses are the addresses of the target. If Endpoints is nil, the channel makes one
+	// endpoint of each address.
 	Addresses []Address
-	// Endpoints are the servers behind the target, each with one address or more. A
-	// resolver that sets them should set Addresses as well, for balancers that read
-	// nothing else.
+	// Endpoints are the servers behind the target, each with one or more addresses. A resolver that
+	// sets Endpoints should also set Addresses, for balancers that read only those.
 	Endpoints []Endpoint
-	// ServiceConfig is what ParseServiceConfig returned. Nil means that the target
-	// has none, and then the channel's default applies.
+	// ServiceConfig is what ParseServiceConfig returned. Nil means that the target has none: the
+	// channel then keeps the service config in use, or else uses its default.
 	ServiceConfig *serviceconfig.ParseResult
 	// Attributes are for the balancer.
 	Attributes *attributes.Attributes
 }
 
-// Target is what a user dials, parsed: scheme://authority/endpoint.
+// Target is the parsed target of a channel, scheme://authority/endpoint.
 type Target struct {
-	// URL is the target parsed by net/url; the default scheme was put in front of it
-	// when it had none.
+	// URL is the target, parsed by net/url. If the target had no scheme, the default scheme was put
+	// in front of it.
 	URL url.URL
 }
 
-// Endpoint returns the target's path, or its opaque part where the path is empty,
-// without a leading slash: "host:port" for dns:///host:port and for dns:host:port.
+// Endpoint returns the target's path, or its opaque part if the path is empty, without a leading
+// slash. It is "host:port" for dns:///host:port and for dns:host:port.
 func (t Target) Endpoint() string {
 	return strings.TrimPrefix(cmp.Or(t.URL.Path, t.URL.Opaque), "/")
 }
@@ -122,9 +121,8 @@ func (t Target) String() string {
 	return t.URL.Scheme + "://" + t.URL.Host + "/" + t.Endpoint()
 }
 
-// ValidateEndpoints returns an error unless the list holds an endpoint that has an
-// address. A balancer that gives each endpoint a child of its own calls it before it
-// updates any of them (gRFC A61).
+// ValidateEndpoints returns an error unless at least one endpoint has an address. A balancer with a
+// child for each endpoint should call it before it updates the children (gRFC A61).
 func ValidateEndpoints(endpoints []Endpoint) error {
 	if len(endpoints) == 0 {
 		return errors.New("endpoints list is empty")

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serviceconfig holds the types by which resolvers, balancers and channels
-// hand parsed service configs to each other; see grpc/doc/service_config.md.
+// Package serviceconfig has the types with which resolvers, balancers and channels pass parsed
+// service configs to each other; see grpc/doc/service_config.md.
 //
 // Experimental: this API may change in a later release.
 package serviceconfig
 
-// Config is a parsed service config. Only the library makes one.
+// Config is a parsed service config. Only this library makes values of this type.
 type Config interface {
 	isServiceConfig()
 }
 
-// LoadBalancingConfig is the parsed configuration of a balancer. A type becomes one
-// by embedding the interface.
+// LoadBalancingConfig is the parsed configuration of a balancer. A type implements it by embedding
+// it.
 type LoadBalancingConfig interface {
 	isLoadBalancingConfig()
 }
 
-// ParseResult is a parsed service config, or why there is none: exactly one of the
-// two is set.
+// ParseResult is a parsed service config, or the error of parsing it. Exactly one of the two fields
+// is set.
 type ParseResult struct {
 	Config Config
 	Err    error

@@ -25,21 +25,20 @@ type RPCTagInfo struct {
 	NameResolutionDelay bool
 }
 
-// Handler watches RPCs and connections. It is called from the goroutines that do
-// the work, of several RPCs at a time, so it must be safe for concurrent use and
-// should return quickly.
+// Handler watches RPCs and connections. The goroutines that do the work of RPCs and
+// connections call it, so it must be safe for concurrent use and should return quickly.
 type Handler interface {
-	// TagRPC returns the context that the RPC goes on with, and that HandleRPC is
-	// given for each of its events. On a client it is called once for every
+	// TagRPC returns the context that the RPC goes on with. HandleRPC gets that context
+	// for each of the RPC's events. On a client TagRPC is called once for every
 	// attempt, each time before that attempt's Begin.
 	TagRPC(context.Context, *RPCTagInfo) context.Context
-	// HandleRPC is told one event. The event must not be kept beyond the call
-	// unless it is copied; what its fields point at must not be changed.
+	// HandleRPC is called for one event. It must not keep the event after it returns,
+	// but may keep a copy. It must not change what the event's fields point at.
 	HandleRPC(context.Context, RPCStats)
 
 	// TagConn returns the context for the events of a connection. On a server the
 	// contexts of the connection's RPCs derive from it too; on a client they do not.
 	TagConn(context.Context, *ConnTagInfo) context.Context
-	// HandleConn is told that a connection began or ended.
+	// HandleConn is called when a connection begins or ends.
 	HandleConn(context.Context, ConnStats)
 }

@@ -4,14 +4,13 @@ package stats
 
 import "maps"
 
-// MetricSet is a set of metric names. A set never changes once it is made, so it may
-// be shared between goroutines; the methods that look like changes return a new
-// set. A nil set is an empty one.
+// MetricSet is a set of metric names. It is immutable, so goroutines may share it;
+// Add, Join and Remove return a new set. A nil set is an empty set.
 type MetricSet struct {
 	names map[string]bool
 }
 
-// NewMetricSet returns the set of the given names.
+// NewMetricSet returns a set of the given names.
 func NewMetricSet(metricNames ...string) *MetricSet {
 	s := &MetricSet{names: make(map[string]bool, len(metricNames))}
 	for _, name := range metricNames {
@@ -20,8 +19,8 @@ func NewMetricSet(metricNames ...string) *MetricSet {
 	return s
 }
 
-// Metrics returns the names, each mapped to true. The map is the set's own: do not
-// change it.
+// Metrics returns the names, each mapped to true. The caller must not change the map, which
+// belongs to the set.
 func (m *MetricSet) Metrics() map[string]bool {
 	if m == nil {
 		return nil

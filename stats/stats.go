@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stats lets a program watch what this module does: a Handler, given to a
-// server or a channel as an option, is told every event of every RPC and connection.
+// Package stats lets a program watch RPCs and connections. A program passes a Handler to a
+// server or a channel as an option, and the Handler is called for every event of its RPCs
+// and connections.
 package stats
 
 import (
@@ -14,19 +15,19 @@ import (
 // RPCStats is an event of an RPC: a pointer to one of the structs of this package.
 type RPCStats interface {
 	isRPCStats()
-	// IsClient says whether the client's side of the RPC reports the event.
+	// IsClient reports whether the event comes from the client's side of the RPC.
 	IsClient() bool
 }
 
 // ConnStats is an event of a connection: *ConnBegin or *ConnEnd.
 type ConnStats interface {
 	isConnStats()
-	// IsClient says whether the client's side of the connection reports the event.
+	// IsClient reports whether the event comes from the client's side of the connection.
 	IsClient() bool
 }
 
-// Begin is the first event of an attempt on a client. On a server it follows the
-// InHeader with which the RPC came.
+// Begin is the first event of an attempt on a client. On a server it follows the RPC's
+// InHeader.
 type Begin struct {
 	// Client says which side reports the event.
 	Client bool
@@ -48,12 +49,11 @@ func (s *Begin) IsClient() bool { return s.Client }
 
 func (*Begin) isRPCStats() {}
 
-// DelayedPickComplete tells a client's handler that an attempt which could not be
-// given a connection at once now has one. It does not come for an attempt that was
-// given a connection without a wait.
+// DelayedPickComplete is the event that an attempt on a client has got a connection after it
+// had to wait for one. There is no such event for an attempt that did not have to wait.
 type DelayedPickComplete struct{}
 
-// IsClient is true: only clients pick.
+// IsClient returns true: only clients pick connections.
 func (*DelayedPickComplete) IsClient() bool { return true }
 
 func (*DelayedPickComplete) isRPCStats() {}
@@ -72,13 +72,13 @@ type InPayload struct {
 	Payload any
 	// Length is the size of the message decompressed, in bytes.
 	Length int
-	// CompressedLength is the size of the message as it came, compressed or not,
+	// CompressedLength is the size of the message on the wire, compressed or not,
 	// without framing.
 	CompressedLength int
 	// WireLength is CompressedLength with the 5 bytes of gRPC framing. HTTP/2
 	// framing and encryption are not counted.
 	WireLength int
-	// RecvTime is when the message had been received whole.
+	// RecvTime is when the whole message had been received.
 	RecvTime time.Time
 }
 
@@ -93,12 +93,13 @@ type InHeader struct {
 	Client bool
 	// WireLength is the size of the block on the wire, as HPACK coded it.
 	WireLength int
-	// Compression is the algorithm that the peer's messages use, empty for none.
+	// Compression is the algorithm that the peer's messages use. It is empty if there is
+	// none.
 	Compression string
-	// Header is the metadata that came. Do not change it.
+	// Header is the metadata that was received. Do not change it.
 	Header metadata.MD
 
-	// The rest is set on a server only.
+	// The fields below are set on a server only.
 
 	// FullMethod is "/package.service/method".
 	FullMethod string
@@ -118,7 +119,7 @@ type InTrailer struct {
 	Client bool
 	// WireLength is the size of the block on the wire, as HPACK coded it.
 	WireLength int
-	// Trailer is the metadata that came, on a client. Do not change it.
+	// Trailer is the metadata that a client received. Do not change it.
 	Trailer metadata.MD
 }
 
@@ -136,7 +137,8 @@ type OutPayload struct {
 	Payload any
 	// Length is the size of the encoded message before compression, in bytes.
 	Length int
-	// CompressedLength is the size after compression, equal to Length without it.
+	// CompressedLength is the size after compression. It equals Length if the message is
+	// not compressed.
 	CompressedLength int
 	// WireLength is CompressedLength with the 5 bytes of gRPC framing. HTTP/2
 	// framing and encryption are not counted.
@@ -154,12 +156,13 @@ func (*OutPayload) isRPCStats() {}
 type OutHeader struct {
 	// Client says which side reports the event.
 	Client bool
-	// Compression is the algorithm that the messages to come use, empty for none.
+	// Compression is the algorithm that the messages will use. It is empty if there is
+	// none.
 	Compression string
-	// Header is the metadata that goes out. Do not change it.
+	// Header is the metadata that is sent. Do not change it.
 	Header metadata.MD
 
-	// The rest is set on a client only.
+	// The fields below are set on a client only.
 
 	// FullMethod is "/package.service/method".
 	FullMethod string
@@ -183,7 +186,7 @@ type OutTrailer struct {
 	//
 	// Deprecated: the size is not known when the event is made.
 	WireLength int
-	// Trailer is the metadata that goes out. Do not change it.
+	// Trailer is the metadata that is sent. Do not change it.
 	Trailer metadata.MD
 }
 
@@ -192,20 +195,20 @@ func (s *OutTrailer) IsClient() bool { return s.Client }
 
 func (*OutTrailer) isRPCStats() {}
 
-// End is the last event of an RPC on a server, of an attempt on a client.
+// End is the last event of an RPC on a server, and of an attempt on a client.
 type End struct {
 	// Client says which side reports the event.
 	Client bool
 	// BeginTime is when the RPC, or the attempt, began.
 	BeginTime time.Time
-	// EndTime is when it ended.
+	// EndTime is when the RPC, or the attempt, ended.
 	EndTime time.Time
 	// Trailer is the metadata of the trailers that a client received.
 	//
 	// Deprecated: use the Trailer of InTrailer.
 	Trailer metadata.MD
-	// Error is nil for a success, else an error from which package status reads
-	// the code: the one the handler returned, on a server.
+	// Error is nil for a success. Otherwise package status can get the code from it. On a
+	// server it is the error that the handler returned.
 	Error error
 }
 
@@ -214,7 +217,7 @@ func (s *End) IsClient() bool { return s.Client }
 
 func (*End) isRPCStats() {}
 
-// ConnBegin tells that a connection is established.
+// ConnBegin is the event that a connection is established.
 type ConnBegin struct {
 	// Client says which side reports the event.
 	Client bool
@@ -225,7 +228,7 @@ func (s *ConnBegin) IsClient() bool { return s.Client }
 
 func (*ConnBegin) isConnStats() {}
 
-// ConnEnd tells that a connection is closed.
+// ConnEnd is the event that a connection is closed.
 type ConnEnd struct {
 	// Client says which side reports the event.
 	Client bool

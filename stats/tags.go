@@ -13,14 +13,14 @@ const (
 	traceKey = "grpc-trace-bin"
 )
 
-// SetTags returns a context whose RPCs carry b as the metadata entry grpc-tags-bin.
+// SetTags returns a context whose RPCs send b as the metadata entry grpc-tags-bin.
 //
 // Deprecated: add the metadata entry with the metadata package instead.
 func SetTags(ctx context.Context, b []byte) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, tagsKey, string(b))
 }
 
-// Tags returns the last grpc-tags-bin entry that the client of the RPC sent, nil when
+// Tags returns the last grpc-tags-bin entry that the client of the RPC sent, or nil if
 // there was none.
 //
 // Deprecated: read the incoming metadata with the metadata package instead.
@@ -28,15 +28,15 @@ func Tags(ctx context.Context) []byte {
 	return lastIncoming(ctx, tagsKey)
 }
 
-// SetTrace returns a context whose RPCs carry b as the metadata entry grpc-trace-bin.
+// SetTrace returns a context whose RPCs send b as the metadata entry grpc-trace-bin.
 //
 // Deprecated: add the metadata entry with the metadata package instead.
 func SetTrace(ctx context.Context, b []byte) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, traceKey, string(b))
 }
 
-// Trace returns the last grpc-trace-bin entry that the client of the RPC sent, nil
-// when there was none.
+// Trace returns the last grpc-trace-bin entry that the client of the RPC sent, or nil
+// if there was none.
 //
 // Deprecated: read the incoming metadata with the metadata package instead.
 func Trace(ctx context.Context) []byte {

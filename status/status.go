@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status makes and reads the errors of RPCs: a code, a message, and details.
+// Package status makes and reads the errors of RPCs. Each has a code, a message, and details.
 //
-// A handler that returns one of these errors sends it as it is; any other error is
-// sent as codes.Unknown with its text. All errors of the library's RPCs have a
-// status.
+// If a handler returns such an error, the server sends it as it is. It sends any other error as
+// codes.Unknown with the error's text. All errors of the library's RPCs have a status.
 package status
 
 import (
@@ -18,8 +17,8 @@ import (
 	"google.golang.org/grpc/internal/status"
 )
 
-// Status is a code, a message, and details. It is immutable: safe for concurrent
-// use, to be made by New, Newf or FromProto. nil is a Status with code OK.
+// Status is a code, a message, and details. It is immutable, and so safe for concurrent use. New,
+// Newf and FromProto make one. A nil Status has code OK.
 type Status = status.Status
 
 // New returns a Status of a code and a message.
@@ -28,7 +27,7 @@ func New(c codes.Code, msg string) *Status { return status.New(c, msg) }
 // Newf returns New(c, fmt.Sprintf(format, a...)).
 func Newf(c codes.Code, format string, a ...any) *Status { return status.Newf(c, format, a...) }
 
-// Error returns an error with a code and a message, nil if c is OK.
+// Error returns an error with a code and a message, or nil if c is OK.
 func Error(c codes.Code, msg string) error { return status.Err(c, msg) }
 
 // Errorf returns Error(c, fmt.Sprintf(format, a...)).
@@ -36,25 +35,25 @@ func Errorf(c codes.Code, format string, a ...any) error {
 	return Error(c, fmt.Sprintf(format, a...))
 }
 
-// ErrorProto returns the error that s stands for, nil if its code is OK. s is copied.
+// ErrorProto returns an error with a copy of s, or nil if the code of s is OK.
 func ErrorProto(s *spb.Status) error { return FromProto(s).Err() }
 
 // FromProto returns a Status that is a copy of s.
 func FromProto(s *spb.Status) *Status { return status.FromProto(s) }
 
-// hasStatus is what an error of any package needs to carry a status.
+// hasStatus is implemented by errors, of any package, that have a status.
 type hasStatus interface {
 	GRPCStatus() *Status
 }
 
 // FromError returns the status of err.
 //
-//   - nil is OK: the status is nil, which is a valid one, and ok true.
-//   - An error that has a method GRPCStatus() *Status returning something other than
-//     nil gives that status, and true.
-//   - An error that wraps such a one (see errors.As) gives its code and details
-//     under the whole text of err, and true.
-//   - Anything else gives codes.Unknown with the text of err, and false.
+//   - If err is nil, s is nil, which is a Status with code OK, and ok is true.
+//   - If err has a method GRPCStatus() *Status that returns a non-nil status, s is
+//     that status, and ok is true.
+//   - If err wraps such an error (see errors.As), s has the code and the details of
+//     that error's status and the whole text of err, and ok is true.
+//   - Otherwise s has codes.Unknown and the text of err, and ok is false.
 func FromError(err error) (s *Status, ok bool) {
 	if err == nil {
 		return nil, true
@@ -89,9 +88,9 @@ func Code(err error) codes.Code {
 	return codes.Unknown
 }
 
-// FromContextError returns the status for an error of a context:
-// codes.DeadlineExceeded or codes.Canceled if err is, or wraps, the context
-// package's error of that name, OK (a nil Status) for nil, Unknown for any other.
+// FromContextError returns the status for an error of a context. The code is codes.DeadlineExceeded
+// or codes.Canceled if err is, or wraps, the context package's error of that name. It is OK (a nil
+// Status) if err is nil, and Unknown for any other error.
 func FromContextError(err error) *Status {
 	switch {
 	case err == nil:
@@ -104,7 +103,8 @@ func FromContextError(err error) *Status {
 	return New(codes.Unknown, err.Error())
 }
 
-// wrapped returns the status of the first error in err's tree that can have one.
+// wrapped returns the status of the first error in err's tree that is a hasStatus, or nil if there
+// is none.
 func wrapped(err error) *Status {
 	var h hasStatus
 	if !errors.As(err, &h) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tap lets a server look at an RPC, and refuse it, before anything is spent
-// on it.
+// Package tap lets a server look at an RPC and refuse it, before the server spends
+// anything on it.
 //
 // Experimental: this API may change in a later release.
 package tap
@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Info is what is known of an RPC when its headers arrived.
+// Info has what is known of an RPC when its headers have arrived.
 type Info struct {
 	// FullMethodName is "/package.Service/Method".
 	FullMethodName string
@@ -20,8 +20,9 @@ type Info struct {
 	Header metadata.MD
 }
 
-// ServerInHandle is called once for each RPC, before anything else is done for it.
-// It should return quickly: the RPC waits. Calls may be concurrent. The context that it returns, derived from ctx, becomes that of the RPC. An
-// error refuses the RPC: with the error's own status if it has one, with
-// PermissionDenied otherwise.
+// ServerInHandle is called once for each RPC, before the server does anything else for
+// it. It should return quickly, because the RPC waits. Calls may be concurrent. It must
+// derive the context that it returns from ctx; that context becomes the RPC's. If it
+// returns an error, the server refuses the RPC: with the error's own status if it has one,
+// and with PermissionDenied otherwise.
 type ServerInHandle func(ctx context.Context, info *Info) (context.Context, error)

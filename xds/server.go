@@ -13,22 +13,23 @@ import (
 	"google.golang.org/grpc/internal/xds/xdsclient"
 )
 
-// GRPCServer is a server that the xDS control plane configures (gRFC A36): which connections it
-// takes, how they are secured, if it has credentials of package credentials/xds, and which RPCs
-// are let in. All else is as with a grpc.Server. Its methods may be called by any goroutine.
+// GRPCServer is a server that the xDS control plane configures (gRFC A36). The control plane
+// decides which connections the server accepts, which RPCs it serves and, if the server has
+// credentials of package credentials/xds, how connections are secured. In all else it works like
+// a grpc.Server. Its methods are safe for concurrent use.
 type GRPCServer struct {
 	gs     *grpc.Server
 	source *source
 	client *xdsclient.Client
 
 	mu      sync.Mutex
-	release func() // gives the client back; nil once it is
+	release func() // gives the client back; nil once the server is stopped
 	serving sync.WaitGroup
 }
 
-// NewGRPCServer returns a server that has no services and accepts nothing yet. It fails if there
-// is no bootstrap configuration, if that is not valid, or if it lacks
-// server_listener_resource_name_template.
+// NewGRPCServer returns a server that has no services yet and accepts no connections. It fails
+// if there is no bootstrap configuration, if the bootstrap configuration is not valid, or if it
+// lacks server_listener_resource_name_template.
 func NewGRPCServer(opts ...grpc.ServerOption) (*GRPCServer, error) {
 	s := &source{pool: xdsclient.Default}
 	for _, o := range opts {
@@ -54,19 +55,19 @@ func NewGRPCServer(opts ...grpc.ServerOption) (*GRPCServer, error) {
 	return &GRPCServer{gs: gs, source: s, client: client, release: release}, nil
 }
 
-// RegisterService adds a service, as grpc.Server's does. It must be called before Serve.
+// RegisterService registers a service, as grpc.Server.RegisterService does. It must be called
+// before Serve.
 func (s *GRPCServer) RegisterService(sd *grpc.ServiceDesc, ss any) { s.gs.RegisterService(sd, ss) }
 
-// GetServiceInfo describes the services that are registered, by their names.
+// GetServiceInfo returns descriptions of the registered services, by service name.
 func (s *GRPCServer) GetServiceInfo() map[string]grpc.ServiceInfo { return s.gs.GetServiceInfo() }
 
-// Serve is grpc.Server's for a listener that listens on a TCP address; it fails for others. The
-// control plane is asked for the Listener resource of that address, and connections are closed
-// at once, with nothing sent, until the resource is there, and whenever it is not: see
-// ServingModeCallback.
+// Serve works like grpc.Server.Serve, but fails unless lis listens on a TCP address. It asks the
+// control plane for the Listener resource of that address. While there is no such resource it
+// closes each accepted connection at once, without sending anything. See ServingModeCallback.
 func (s *GRPCServer) Serve(lis net.Listener) error {
 	if !s.begin() {
-		_ = lis.Close() // nobody will use it
+		_ = lis.Close() // nothing else will use it
 		return grpc.ErrServerStopped
 	}
 	defer s.serving.Done()
@@ -78,7 +79,7 @@ func (s *GRPCServer) Serve(lis net.Listener) error {
 	return s.gs.Serve(l)
 }
 
-// begin is false once the server is stopped.
+// begin returns false once the server is stopped. Otherwise the caller must call s.serving.Done.
 func (s *GRPCServer) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,13 +90,14 @@ func (s *GRPCServer) begin() bool {
 	return true
 }
 
-// Stop is grpc.Server's. The control plane is no longer asked for anything.
+// Stop works like grpc.Server.Stop. It also ends the server's requests to the control plane.
 func (s *GRPCServer) Stop() {
 	s.gs.Stop()
 	s.end()
 }
 
-// GracefulStop is grpc.Server's. The control plane is no longer asked for anything.
+// GracefulStop works like grpc.Server.GracefulStop. It also ends the server's requests to the
+// control plane.
 func (s *GRPCServer) GracefulStop() {
 	s.gs.GracefulStop()
 	s.end()

@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/internal/xds/xdsclient"
 )
 
-// ServingModeCallback has cb told whether the server serves. Without it changes are logged.
+// ServingModeCallback returns a server option that sets the function to call when the serving
+// mode changes. Without it the server logs the changes.
 func ServingModeCallback(cb ServingModeCallbackFunc) grpc.ServerOption {
 	return &serverOption{set: func(s *source) {
 		if cb == nil {
@@ -23,21 +24,23 @@ func ServingModeCallback(cb ServingModeCallbackFunc) grpc.ServerOption {
 	}}
 }
 
-// ServingModeCallbackFunc is told, for each listener that Serve was called with, by its address,
-// when the server begins to serve, when it stops to, and also when there is another reason why
-// it does not. Calls for one listener come in order, one at a time. It should not take long.
+// ServingModeCallbackFunc is called with the address of a listener that was passed to Serve. It
+// is called when the server begins to serve on that listener, when it stops serving, and when
+// the reason why it does not serve changes. Calls for one listener come in order, one at a time.
+// The function should return quickly.
 type ServingModeCallbackFunc func(addr net.Addr, args ServingModeChangeArgs)
 
-// ServingModeChangeArgs are what a ServingModeCallbackFunc is told.
+// ServingModeChangeArgs are the arguments of a ServingModeCallbackFunc.
 type ServingModeChangeArgs struct {
 	// Mode is the new mode.
 	Mode connectivity.ServingMode
-	// Err says why the server does not serve; nil if it does.
+	// Err says why the server does not serve. It is nil if the server serves.
 	Err error
 }
 
-// BootstrapContentsForTesting gives the server a bootstrap configuration in place of that of the
-// environment, and an xDS client of its own. It is for tests.
+// BootstrapContentsForTesting returns a server option that sets the bootstrap configuration,
+// which otherwise comes from the environment, and gives the server an xDS client of its own. It
+// is for tests.
 //
 // Experimental: this API may change in a later release.
 func BootstrapContentsForTesting(bootstrapContents []byte) grpc.ServerOption {
@@ -51,7 +54,8 @@ func BootstrapContentsForTesting(bootstrapContents []byte) grpc.ServerOption {
 	}}
 }
 
-// ClientPoolForTesting gives the server an xDS client of a pool. It is for tests.
+// ClientPoolForTesting returns a server option that makes the server take its xDS client from
+// pool. It is for tests.
 //
 // Experimental: this API may change in a later release.
 func ClientPoolForTesting(pool *xdsclient.Pool) grpc.ServerOption {

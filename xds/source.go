@@ -14,11 +14,11 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// source is the server's rpcconfig.Source, with what its options say.
+// source is the rpcconfig.Source of a GRPCServer, with what the options have set.
 type source struct {
 	server.Source
 	pool        func() *xdsclient.Pool
-	err         error // of an option
+	err         error // the error of an option that is not valid
 	modeChanged func(net.Addr, connectivity.ServingMode, error)
 
 	handlers  []stats.Handler
@@ -30,13 +30,13 @@ func (s *source) SetRecorders(handlers []stats.Handler, others []estats.MetricsR
 	s.handlers, s.recorders = handlers, others
 }
 
-// sourceOption brings it.
+// sourceOption is the server option that brings a source to package grpc.
 type sourceOption struct {
 	grpc.EmptyServerOption
 	source *source
 }
 
-// ServerRPCConfig is what package grpc looks for.
+// ServerRPCConfig is the method by which package grpc finds the source.
 func (o sourceOption) ServerRPCConfig() rpcconfig.Source { return o.source }
 
 // serverOption is an option of NewGRPCServer; grpc.NewServer ignores it.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package xds has channels and servers configured by a control plane that speaks xDS, without
-// proxies beside them (gRFC A27 and those that build on it). Importing it registers the resolver
-// of targets such as "xds:///service" and the policies that control planes may choose;
-// [NewGRPCServer] makes servers.
+// Package xds has channels and servers that a control plane configures through the xDS protocol,
+// without proxies beside them (gRFC A27 and those that build on it). Importing it registers the
+// resolver for targets such as "xds:///service", and the load balancing policies that a control
+// plane may choose. [NewGRPCServer] makes servers.
 //
 // # Bootstrap
 //
-// Where the control plane is, and how to talk to it, is said by a JSON file that the environment
-// variable GRPC_XDS_BOOTSTRAP names, or by GRPC_XDS_BOOTSTRAP_CONFIG itself:
+// A JSON file says where the control plane is and how to talk to it. The environment variable
+// GRPC_XDS_BOOTSTRAP names that file; GRPC_XDS_BOOTSTRAP_CONFIG may have its contents instead:
 //
 //	{
 //	  "xds_servers": [{
@@ -18,14 +18,16 @@
 //	  "node": {"id": "client-1"}
 //	}
 //
-// The file is read when the first channel needs it. Without one a channel of scheme xds is in
-// TransientFailure, and its RPCs fail with Unavailable and say so.
+// The file is read when the first channel needs it. Without a bootstrap configuration, a channel
+// of scheme xds is in TransientFailure, and its RPCs fail with Unavailable and a message that
+// says so.
 //
 // # What is shared
 //
 // Channels with the same target share one ADS stream, one copy of each resource, and load
-// reports; channels with other targets share the connection. Channels close what they don't need
-// any more by themselves: there is nothing to close but the channels.
+// reports. Channels with different targets share only the connection to the control plane. All
+// of these are closed when no channel needs them any more, so a program has to close only its
+// channels.
 //
 // Package credentials/xds makes credentials that control planes configure.
 package xds
@@ -50,9 +52,9 @@ import (
 
 func init() { resolver.Register(xdsresolver.Builder{}) }
 
-// NewXDSResolverWithConfigForTesting returns a resolver of scheme xds whose bootstrap
-// configuration is bootstrapConfig, and not that of the environment, for
-// grpc.WithResolvers. It shares nothing with other channels but those that are made with it. It
+// NewXDSResolverWithConfigForTesting returns a resolver builder of scheme xds, for
+// grpc.WithResolvers. It takes its bootstrap configuration from bootstrapConfig and not from the
+// environment. Its channels share nothing with channels that do not use the same builder. It
 // fails if the configuration is not valid.
 func NewXDSResolverWithConfigForTesting(bootstrapConfig []byte) (resolver.Builder, error) {
 	b, err := xdsclient.ParseBootstrap(bootstrapConfig)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package audit has the interfaces of loggers that record authorization decisions
-// (gRFC A59), and the registry in which a policy finds them by name. Package stdout,
-// below, has one.
+// Package audit has the interfaces of loggers that record authorization decisions (gRFC
+// A59), and the registry in which a policy finds such loggers by name. Package stdout,
+// below this one, has one logger.
 //
 // Experimental: this API may change in a later release.
 package audit
@@ -17,9 +17,9 @@ var registry struct {
 	builders map[string]LoggerBuilder
 }
 
-// RegisterLoggerBuilder makes a builder known under b.Name(). Of two with one name the
-// later one counts. It is meant for init functions: a policy that was loaded before knows
-// nothing of it.
+// RegisterLoggerBuilder registers a builder under b.Name(). It replaces a builder that is
+// already registered under that name. Call it in an init function: policies that are
+// already loaded do not use builders registered later.
 func RegisterLoggerBuilder(b LoggerBuilder) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -29,49 +29,52 @@ func RegisterLoggerBuilder(b LoggerBuilder) {
 	registry.builders[b.Name()] = b
 }
 
-// GetLoggerBuilder returns the builder of that name, nil if there is none.
+// GetLoggerBuilder returns the builder registered under name, or nil if there is none.
 func GetLoggerBuilder(name string) LoggerBuilder {
 	registry.RLock()
 	defer registry.RUnlock()
 	return registry.builders[name]
 }
 
-// Event is one decision.
+// Event describes one authorization decision.
 type Event struct {
 	// FullMethodName is the RPC's method: "/pkg.Service/Method".
 	FullMethodName string
-	// Principal is the SPIFFE ID in the client's certificate, empty if it has none.
+	// Principal is the SPIFFE ID in the client's certificate, or empty if there is no
+	// SPIFFE ID.
 	Principal string
-	// PolicyName is the name of the authorization policy or of xDS's RBAC filter.
+	// PolicyName is the name of the authorization policy, or of the xDS RBAC filter.
 	PolicyName string
-	// MatchedRule is the rule that decided: the policy's name, an underscore and the
-	// rule's name; with xDS the name in the RBAC message. It is empty if no rule matched.
+	// MatchedRule is the rule that decided: the policy's name, an underscore and the rule's
+	// name, or with xDS the policy's name in the RBAC message. It is empty if no rule
+	// matched.
 	MatchedRule string
-	// Authorized says whether the RPC went on.
+	// Authorized is true if the RPC was let in.
 	Authorized bool
 }
 
-// LoggerConfig is what a builder has made of a logger's configuration. A type becomes one
-// by embedding this interface.
+// LoggerConfig is a logger's configuration as its builder has parsed it. A type implements
+// this interface by embedding it.
 type LoggerConfig interface {
 	loggerConfig()
 }
 
-// Logger writes decisions down.
+// Logger records authorization decisions.
 type Logger interface {
-	// Log is called in the course of the RPC, from many goroutines at once, and must not
-	// block. It may keep the event.
+	// Log is called while an RPC is being authorized. It must be safe for concurrent calls
+	// and must not block. It may keep the event.
 	Log(*Event)
 }
 
-// LoggerBuilder makes loggers of a kind.
+// LoggerBuilder makes loggers of one kind.
 type LoggerBuilder interface {
-	// ParseLoggerConfig checks a logger's configuration, a JSON object: "{}" where the
-	// policy has none. If it fails the policy is refused.
+	// ParseLoggerConfig parses a logger's configuration, a JSON object. It gets "{}" if the
+	// policy has no configuration. The policy is rejected if it fails.
 	ParseLoggerConfig(config json.RawMessage) (LoggerConfig, error)
-	// Build makes a logger from what ParseLoggerConfig returned. It can't fail: what goes
-	// wrong with a file, say, is the logger's affair. A logger is never closed.
+	// Build returns a logger for a configuration that ParseLoggerConfig has returned. It
+	// can't fail: the logger itself has to deal with errors such as a file that it can't
+	// open. A logger is never closed.
 	Build(LoggerConfig) Logger
-	// Name is what policies call this kind of logger.
+	// Name returns the name by which policies refer to this kind of logger.
 	Name() string
 }

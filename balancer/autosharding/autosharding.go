@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package autosharding registers the policy "autosharding_experimental", which is to send
-// each RPC to the endpoints that a sharding service assigned its key to (gRFC A119, a draft).
-// Its configuration:
+// Package autosharding registers the policy "autosharding_experimental". Its purpose is to send
+// each RPC to the endpoints that a sharding service has assigned to the RPC's key (gRFC A119, a
+// draft). Its configuration:
 //
 //	{
-//	  "channelFactoryKey": "...",         // required: how to get to the sharding service
-//	  "autoshardingTarget": "...",        // required: what to ask that for
+//	  "channelFactoryKey": "...",         // required: how to connect to the sharding service
+//	  "autoshardingTarget": "...",        // required: what to ask the service for
 //	  "keyHeaderName": "...",             // required: the metadata that has an RPC's key
 //	  "enableFallback": false,
 //	  "initialAssignmentTimeout": "60s"
 //	}
 //
 // There is no way yet to register a channel factory, and no protocol of sharding services: the
-// draft does not fix them. So no policy ever gets an assignment, and each does what it is to do
-// without one. With enableFallback RPCs go to all endpoints in turn. Without it they fail with
-// codes.Unavailable, at once: there is nothing to wait for.
+// draft does not define them. So the policy never gets an assignment, and does what the draft says
+// for that case. With enableFallback, RPCs go to all endpoints in turn. Without it, they fail at
+// once with codes.Unavailable, as there is nothing to wait for.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package autosharding
 
 import (
@@ -41,7 +41,7 @@ import (
 // Name is the name of the policy.
 const Name = "autosharding_experimental"
 
-// assignmentTimeout holds where the configuration says nothing.
+// assignmentTimeout is the default of initialAssignmentTimeout.
 const assignmentTimeout = time.Minute
 
 func init() { balancer.Register(builder{}) }
@@ -82,11 +82,11 @@ func (builder) ParseConfig(text json.RawMessage) (serviceconfig.LoadBalancingCon
 	return out, nil
 }
 
-// autosharding is the balancer. It is called one call at a time, so it needs no lock.
+// autosharding is the balancer. It needs no lock, as its methods are not called concurrently.
 type autosharding struct {
 	cc       balancer.ClientConn
 	opts     balancer.BuildOptions
-	fallback *gracefulswitch.Balancer // nil unless it is enabled
+	fallback *gracefulswitch.Balancer // nil unless enableFallback is set
 }
 
 // UpdateClientConnState implements balancer.Balancer.
@@ -123,7 +123,7 @@ func (b *autosharding) ResolverError(err error) {
 	b.fail(fmt.Sprintf("name resolver error: %v", err))
 }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (b *autosharding) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
 // ExitIdle implements balancer.Balancer.

@@ -11,8 +11,7 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// NewBalancerBuilder returns a builder of balancers of the given name, which take their
-// pickers from pb.
+// NewBalancerBuilder returns a builder, with the given name, of balancers whose pickers pb builds.
 func NewBalancerBuilder(name string, pb PickerBuilder, config Config) balancer.Builder {
 	return &builder{name: name, pickers: pb, config: config}
 }
@@ -38,8 +37,8 @@ func (b *builder) Build(cc balancer.ClientConn, _ balancer.BuildOptions) balance
 
 var logger = grpclog.Component("balancer")
 
-// baseBalancer is a balancer. The channel calls it one call at a time, the listeners of
-// its SubConns included, so it needs no lock.
+// baseBalancer is a balancer. It needs no lock, as the channel calls its methods and the listeners
+// of its SubConns one at a time.
 type baseBalancer struct {
 	// Immutable.
 	cc      balancer.ClientConn
@@ -51,20 +50,22 @@ type baseBalancer struct {
 	state    connectivity.State
 	picker   balancer.Picker
 
-	// Why nothing works, for the picker of TransientFailure; nil for no reason.
+	// These say why no SubConn works, for the picker of TransientFailure; nil if that error did not
+	// occur.
 	resolverErr, connErr error
 }
 
-// subConn is a SubConn with what the balancer knows of it.
+// subConn is a SubConn with its address and state.
 type subConn struct {
 	balancer.SubConn
 	address resolver.Address
-	// state is the last one that counts: between a failure and the next Ready it
-	// stays TransientFailure.
+	// state is the state that counts for the balancer's: after a failure it stays TransientFailure
+	// until the SubConn is Ready.
 	state connectivity.State
 }
 
-// UpdateClientConnState makes SubConns for new addresses and gives up those that are gone.
+// UpdateClientConnState makes SubConns for new addresses, and shuts down those whose addresses are
+// gone.
 func (b *baseBalancer) UpdateClientConnState(s balancer.ClientConnState) error {
 	b.resolverErr = nil
 	wanted := resolver.NewAddressMapV2[bool]()
@@ -83,14 +84,14 @@ func (b *baseBalancer) UpdateClientConnState(s balancer.ClientConnState) error {
 	return nil
 }
 
-// ensure makes a SubConn for an address that has none. For one that has, only what is
-// not part of its key may be new.
+// ensure makes a SubConn for an address that has none. If the address has one, ensure only stores
+// the new address, which may differ in fields that an AddressMapV2 does not compare.
 func (b *baseBalancer) ensure(a resolver.Address) {
 	if known, ok := b.subConns.Get(a); ok {
 		known.address = a
 		return
 	}
-	// It is told to connect at once, so it never counts as idle.
+	// It never counts as idle, as the balancer makes it connect at once.
 	sc := &subConn{address: a, state: connectivity.Connecting}
 	//lint:ignore SA1019 one address is the form that stays
 	made, err := b.cc.NewSubConn([]resolver.Address{a}, balancer.NewSubConnOptions{
@@ -123,7 +124,8 @@ func (b *baseBalancer) dropAllBut(wanted *resolver.AddressMapV2[bool]) {
 	}
 }
 
-// ResolverError matters only where there is nothing better: SubConns that work go on.
+// ResolverError changes what RPCs get only if the balancer has no SubConns or is in
+// TransientFailure.
 func (b *baseBalancer) ResolverError(err error) {
 	b.resolverErr = err
 	if b.subConns.Len() == 0 {
@@ -136,12 +138,12 @@ func (b *baseBalancer) ResolverError(err error) {
 	b.publish()
 }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (b *baseBalancer) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
 	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
 }
 
-// Close leaves the SubConns to the channel.
+// Close does nothing: the channel shuts down the SubConns.
 func (b *baseBalancer) Close() {}
 
 // ExitIdle has nothing to do: no SubConn is left idle.
@@ -149,7 +151,7 @@ func (b *baseBalancer) ExitIdle() {}
 
 func (b *baseBalancer) subConnChanged(sc *subConn, s balancer.SubConnState) {
 	if sc.state == connectivity.Shutdown {
-		return // it was given up
+		return // the balancer has shut it down
 	}
 	if s.ConnectivityState == connectivity.Idle {
 		sc.Connect()
@@ -159,8 +161,8 @@ func (b *baseBalancer) subConnChanged(sc *subConn, s balancer.SubConnState) {
 	}
 	before := sc.state
 	if before == connectivity.TransientFailure && isHopeful(s.ConnectivityState) {
-		// A server that is down would make the channel flicker between failing
-		// RPCs and letting them wait. It has failed until it is ready.
+		// The SubConn counts as failed until it is ready. Otherwise a server that is down would
+		// make the channel switch back and forth between failing RPCs and letting them wait.
 		return
 	}
 	sc.state = s.ConnectivityState
@@ -194,7 +196,8 @@ func (b *baseBalancer) renewPicker() {
 	b.picker = b.pickers.Build(PickerBuildInfo{ReadySCs: ready})
 }
 
-// reason says why RPCs fail, as far as it is known. A status in what it quotes is not theirs.
+// reason returns an error that says why RPCs fail. It quotes the errors as text, so that a status
+// in one of them does not become the RPCs' status.
 func (b *baseBalancer) reason() error {
 	switch {
 	case b.connErr == nil && b.resolverErr == nil:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package base builds simple balancers: one SubConn for each address, all of them
-// connected, and a picker over those that are ready.
+// Package base builds simple balancers. They connect one SubConn to each address, and pick among
+// the SubConns that are ready.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package base
 
 import (
@@ -13,8 +13,8 @@ import (
 
 // PickerBuilder makes the pickers of a balancer.
 type PickerBuilder interface {
-	// Build makes a picker over the SubConns that are ready. There may be none; the
-	// picker should make RPCs wait then.
+	// Build makes a picker that picks among the SubConns that are ready. If there are none, the
+	// picker should make RPCs wait.
 	Build(info PickerBuildInfo) balancer.Picker
 }
 
@@ -24,16 +24,16 @@ type PickerBuildInfo struct {
 	ReadySCs map[balancer.SubConn]SubConnInfo
 }
 
-// SubConnInfo says more about a SubConn.
+// SubConnInfo describes a SubConn.
 type SubConnInfo struct {
 	// Address is the address that the SubConn was made for.
 	Address resolver.Address
 }
 
-// Config says how a balancer is to work.
+// Config has the options of a balancer.
 type Config struct {
-	// HealthCheck switches client-side health checking on (gRFC A17), for channels
-	// whose service config names a service to check.
+	// HealthCheck turns on client-side health checking (gRFC A17) for channels whose service config
+	// names a service to check.
 	HealthCheck bool
 }
 
@@ -42,7 +42,7 @@ func NewErrPicker(err error) balancer.Picker {
 	return errPicker{err}
 }
 
-// NewErrPickerV2 is NewErrPicker.
+// NewErrPickerV2 is the same as NewErrPicker.
 //
 // Deprecated: use NewErrPicker.
 var NewErrPickerV2 = NewErrPicker

@@ -12,30 +12,30 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// news is what came from the resolver. It does not change.
+// news is the last update from the resolver. It does not change.
 type news struct {
 	state balancer.ClientConnState
-	err   error // nil: none came after state
+	err   error // the resolver's error after state; nil if there was none
 }
 
-// child is one endpoint. The sharding's lock guards it.
+// child is the child of one endpoint. The sharding's mu guards it.
 type child struct {
-	index  int     // among the sharding's children; gone when it is none of them
-	policy *policy // nil before it is built
+	index  int     // its index in the sharding's children; gone if it is not among them any more
+	policy *policy // nil until it is made
 }
 
 const gone = -1
 
-// roster is the children and what is known of them, in the resolver's order. Only calls from above
-// replace it.
+// roster has the children and their states, in the resolver's order. Only calls of the sharding's
+// methods by its parent replace it.
 type roster struct {
 	children []*child
 	states   []ChildState
-	shared   bool // a picker has the states, which do not change any more
+	shared   bool // a picker has states too, so set copies the slice before it changes it
 }
 
-// replace makes wanted the children, and returns the policies of the former ones that are not
-// among them.
+// replace makes wanted the children. It returns the policies of former children that are not in
+// wanted.
 func (r *roster) replace(wanted []*child, states []ChildState) (over []*policy) {
 	for _, c := range r.children {
 		c.index = gone
@@ -52,7 +52,7 @@ func (r *roster) replace(wanted []*child, states []ChildState) (over []*policy) 
 	return over
 }
 
-// set notes the state of a child.
+// set stores the state of a child.
 func (r *roster) set(index int, s balancer.State) {
 	if r.shared {
 		r.states, r.shared = slices.Clone(r.states), false
@@ -60,27 +60,28 @@ func (r *roster) set(index int, s balancer.State) {
 	r.states[index].State = s
 }
 
-// share returns the states for a picker.
+// share returns the states for a picker, which may keep them.
 func (r *roster) share() []ChildState {
 	r.shared = true
 	return r.states
 }
 
-// policy is what a child has built. Who reaches it first calls start, so that all others find it
-// built, and told of what it was built for.
+// policy is the policy of a child. Every goroutine calls start before it passes anything to the
+// policy: the first call builds the policy and gives it the resolver's update, and others wait for
+// that.
 type policy struct {
 	serial.Child
 	once  sync.Once
-	begin func() // what start does; nil afterwards
+	begin func() // the function that start calls; nil afterwards
 }
 
-// tell has start tell the policy what came from the resolver before it was built.
+// tell makes start pass the resolver's last state and error to the policy after it has built it.
 func (p *policy) tell(s balancer.ClientConnState, resolverErr error) {
 	build := p.begin
 	p.begin = func() {
 		build()
-		// Whoever brought the state has long been told that all was well, so the resolver
-		// has to be asked here.
+		// The call that brought the state has returned without an error, so the channel does not
+		// know that it must ask the resolver again.
 		if err := p.UpdateClientConnState(s); errors.Is(err, balancer.ErrBadResolverState) {
 			p.ResolveNow(resolver.ResolveNowOptions{})
 		}
@@ -90,7 +91,7 @@ func (p *policy) tell(s balancer.ClientConnState, resolverErr error) {
 	}
 }
 
-// start builds the policy, or waits until it is built.
+// start builds the policy if it is not built, and waits until it is.
 func (p *policy) start() {
 	p.once.Do(func() {
 		p.begin()
@@ -98,14 +99,14 @@ func (p *policy) start() {
 	})
 }
 
-// ownState is what the child of an endpoint hears.
+// ownState returns the state for the child of an endpoint: s with e as the only endpoint.
 func ownState(s balancer.ClientConnState, e resolver.Endpoint) balancer.ClientConnState {
 	s.ResolverState.Endpoints = []resolver.Endpoint{e}
 	s.ResolverState.Addresses = e.Addresses
 	return s
 }
 
-// told is a policy that has to hear of its endpoint.
+// told is a policy to which an update must be passed, and its endpoint.
 type told struct {
 	*policy
 	endpoint resolver.Endpoint

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package endpointsharding is the ground of policies that spread RPCs over endpoints
-// (gRFC A61): it gives each endpoint a child policy of its own, pick_first mostly, which
-// finds an address of the endpoint that works. A policy such as round_robin wraps it and
-// makes its own picker of the children that are ready.
+// Package endpointsharding is the base of policies that spread RPCs over endpoints (gRFC A61). It
+// gives each endpoint a child policy of its own, usually pick_first, which finds an address of the
+// endpoint that works. A policy such as round_robin wraps it and makes a picker from the children
+// that are ready.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package endpointsharding
 
 import (
@@ -33,23 +33,23 @@ type ChildBuilderFunc func(cc balancer.ClientConn, opts balancer.BuildOptions) b
 
 // Options change how NewBalancer's balancer works.
 type Options struct {
-	// DisableAutoReconnect leaves a child that reports Idle alone. Otherwise it is
-	// told to leave idleness at once.
+	// DisableAutoReconnect leaves a child that reports Idle as it is. Without it, the balancer
+	// calls the child's ExitIdle at once.
 	DisableAutoReconnect bool
 }
 
-// NewBalancer returns a balancer that builds a child for each endpoint by childBuilder
-// and reports to cc. Its state is that of the children, the best first: Ready,
-// Connecting, Idle, TransientFailure. Its picker goes round the pickers of the children
-// in that state; ChildStatesFromPicker gets all children from it.
+// NewBalancer returns a balancer that builds a child for each endpoint with childBuilder and
+// reports to cc. Its state is the best state of a child, in the order Ready, Connecting, Idle,
+// TransientFailure. Its picker takes turns among the pickers of the children in that state.
+// ChildStatesFromPicker returns all children of such a picker.
 //
-// A child gets the resolver's state with its own endpoint as the only one, and the
-// balancer's configuration as it is. Endpoints without an address get no child, and
-// endpoints of the same set of addresses are one. States that children report in an
-// update, by the resolver or of it failing, reach cc as one report at its end.
+// A child gets the resolver's state with its own endpoint as the only one, and the balancer's
+// configuration as it is. Endpoints without an address get no child, and endpoints with the same
+// set of addresses share one. If children report states while UpdateClientConnState, ResolverError
+// or ExitIdle runs, cc gets one report when the call ends.
 //
-// cc's UpdateState is called with a lock held, from any goroutine: it must not call
-// back into the balancer.
+// The balancer calls cc's UpdateState from any goroutine, and holds a lock meanwhile: UpdateState
+// must not call the balancer.
 func NewBalancer(cc balancer.ClientConn, opts balancer.BuildOptions, childBuilder ChildBuilderFunc, esOpts Options) balancer.Balancer {
 	b := &sharding{cc: cc, opts: buildoptions.Keep(cc, opts), build: childBuilder, Options: esOpts, err: errNoEndpoints}
 	_, b.later = cc.(later.Children)
@@ -58,28 +58,28 @@ func NewBalancer(cc balancer.ClientConn, opts balancer.BuildOptions, childBuilde
 
 // sharding is the balancer.
 //
-// Lock order: the building of a child (see policy), the call into it (see package serial),
-// then mu, then what cc locks.
+// Lock order: policy.once, which is held while a child is built; the lock of package serial, which
+// is held while a child is called; mu; the locks of cc.
 type sharding struct {
 	// Immutable.
 	cc    balancer.ClientConn
 	opts  buildoptions.Kept
 	build ChildBuilderFunc
 	Options
-	later bool // children are built when they leave idleness
+	later bool // a child is built when it leaves idle mode
 
 	mu     sync.Mutex
 	closed bool
-	held   bool  // a call from above is not over, and will report at its end
-	dirty  bool  // there is something to report
+	held   bool  // a call by the parent is running and will report at its end
+	dirty  bool  // release must report
 	err    error // why there are no children
-	latest *news // what children that are not built yet have to hear; nil where all are
+	latest *news // the update for children that are not built yet; nil if all are
 
 	roster
 }
 
-// UpdateClientConnState gives each endpoint its child and closes those that are left
-// over. The error joins those of the children; without any it is
+// UpdateClientConnState passes the state to the child of each endpoint, and closes the children
+// whose endpoints are gone. The error joins the children's errors. If there are no children, it is
 // balancer.ErrBadResolverState.
 func (b *sharding) UpdateClientConnState(s balancer.ClientConnState) error {
 	b.hold()
@@ -101,8 +101,8 @@ func (b *sharding) UpdateClientConnState(s balancer.ClientConnState) error {
 	return errors.Join(errs...)
 }
 
-// adopt makes the endpoints of s the children. It returns the policies among them, and those of
-// children that are gone.
+// adopt makes the children those of the endpoints in s. It returns the policies of these children,
+// and the policies of children that are gone.
 func (b *sharding) adopt(s balancer.ClientConnState) (list []told, over []*policy) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,7 +124,8 @@ func (b *sharding) adopt(s balancer.ClientConnState) (list []told, over []*polic
 	return list, over
 }
 
-// match returns the children of the endpoints, new ones among them, and what is known of them.
+// match returns the children of the endpoints and their states. It makes new children for new
+// endpoints.
 func (b *sharding) match(endpoints []resolver.Endpoint) ([]*child, []ChildState) {
 	known, seen := resolver.NewEndpointMap[*child](), resolver.NewEndpointMap[struct{}]()
 	for i, c := range b.children {
@@ -159,13 +160,13 @@ func (b *sharding) newChild() (*child, ChildState) {
 	if b.later {
 		s.ConnectivityState = connectivity.Idle
 	}
-	// Who asks may be in the middle of a report of this child, or of another, or hold
-	// a lock that the child's next report will take.
+	// ExitIdle starts a goroutine, as its caller may be in the middle of a report of this or
+	// another child, or hold a lock that the child's next report takes.
 	return c, ChildState{State: s, ExitIdle: func() { go b.exitIdle(c) }}
 }
 
-// ResolverError tells all children. Without any, RPCs fail with the text of err: a status in
-// it is not theirs.
+// ResolverError passes the error to all children. If there are none, RPCs fail with the text of
+// err, so that a status in err does not become theirs.
 func (b *sharding) ResolverError(err error) {
 	b.hold()
 	defer b.release()
@@ -175,7 +176,7 @@ func (b *sharding) ResolverError(err error) {
 	}
 }
 
-// adoptError returns the policies that have to hear of the error.
+// adoptError stores the error and returns the policies to which it must be passed.
 func (b *sharding) adoptError(err error) (policies []*policy) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,7 +192,7 @@ func (b *sharding) adoptError(err error) (policies []*policy) {
 	return policies
 }
 
-// ExitIdle tells all children, which look themselves whether they are idle.
+// ExitIdle calls ExitIdle of all children. Those that are not idle ignore it.
 func (b *sharding) ExitIdle() {
 	b.hold()
 	defer b.release()
@@ -200,7 +201,7 @@ func (b *sharding) ExitIdle() {
 	}
 }
 
-// exitIdle tells a child, which is built now at the latest.
+// exitIdle calls ExitIdle of a child. It builds the child if it is not built.
 func (b *sharding) exitIdle(c *child) {
 	if p := b.policyOf(c); p != nil {
 		p.start()
@@ -208,7 +209,7 @@ func (b *sharding) exitIdle(c *child) {
 	}
 }
 
-// policyOf returns the policy of a child, nil when the child is gone.
+// policyOf returns the policy of a child, or nil if the child is gone.
 func (b *sharding) policyOf(c *child) *policy {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -222,12 +223,12 @@ func (b *sharding) policyOf(c *child) *policy {
 	return c.policy
 }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (b *sharding) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
 	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
 }
 
-// Close closes the children. Nothing is reported any more.
+// Close closes the children. The balancer reports nothing after that.
 func (b *sharding) Close() {
 	for _, p := range b.end() {
 		p.Close()
@@ -244,7 +245,7 @@ func (b *sharding) end() (over []*policy) {
 	return b.replace(nil, nil)
 }
 
-// hold keeps back what is to be reported until release.
+// hold delays all reports until release.
 func (b *sharding) hold() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -260,7 +261,7 @@ func (b *sharding) release() {
 	}
 }
 
-// childReported takes a child's state.
+// childReported handles a state that a child reports.
 func (b *sharding) childReported(c *child, s balancer.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -274,8 +275,8 @@ func (b *sharding) childReported(c *child, s balancer.State) {
 	b.publish()
 }
 
-// publish reports the state of all children. mu is held, so that cc sees the states in
-// the order in which they took effect.
+// publish reports the state that follows from the children's. The caller holds mu, so cc gets the
+// states in the order in which they took effect.
 func (b *sharding) publish() {
 	b.dirty = b.held
 	if b.closed || b.held {
@@ -296,7 +297,7 @@ func (b *sharding) publish() {
 	b.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: newPicker(state, b.share())})
 }
 
-// newPolicy returns the policy of a child, which start builds.
+// newPolicy returns the policy of a child. start will build it.
 func (b *sharding) newPolicy(c *child) *policy {
 	p := &struct {
 		policy
@@ -307,7 +308,7 @@ func (b *sharding) newPolicy(c *child) *policy {
 	return &p.policy
 }
 
-// childConn is where a child's reports go.
+// childConn is a child's ClientConn. It passes the child's states to the sharding.
 type childConn struct {
 	balancer.ClientConn
 	parent *sharding

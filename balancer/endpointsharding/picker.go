@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// ChildStatesFromPicker returns the children behind a picker that NewBalancer's balancer
-// reported, in the order of the resolver; nil for any other picker, and when there are
-// none. Do not change the slice.
+// ChildStatesFromPicker returns the states of the children of the balancer that reported p, in the
+// resolver's order. It returns nil if that was not a balancer of NewBalancer, or if it has no
+// children. Do not change the slice.
 func ChildStatesFromPicker(p balancer.Picker) []ChildState {
 	if p, ok := p.(*picker); ok {
 		return p.states
@@ -21,9 +21,9 @@ func ChildStatesFromPicker(p balancer.Picker) []ChildState {
 	return nil
 }
 
-// picker goes round the pickers of the children that are in the best state.
+// picker takes turns among the pickers of the children that are in the best state.
 type picker struct {
-	pickers []balancer.Picker // one at least
+	pickers []balancer.Picker // not empty
 	states  []ChildState
 	next    atomic.Uint32
 }
@@ -36,13 +36,13 @@ func newPicker(state connectivity.State, states []ChildState) *picker {
 			p.pickers = append(p.pickers, s.State.Picker)
 		}
 	}
-	if len(p.pickers) == 0 { // the children report what is not a state of a balancer
+	if len(p.pickers) == 0 { // the children report only Shutdown, which is no state of a balancer
 		for _, s := range states {
 			p.pickers = append(p.pickers, s.State.Picker)
 		}
 	}
-	// Where each client began with the first endpoint, that would get more than its
-	// share of RPCs.
+	// If every client began with the first endpoint, that one would get more than its share of
+	// RPCs.
 	p.next.Store(rand.Uint32N(uint32(len(p.pickers))))
 	return p
 }
@@ -52,13 +52,13 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return p.pickers[n%uint32(len(p.pickers))].Pick(info)
 }
 
-// ChildState is what is known of one endpoint's child.
+// ChildState is the state of one endpoint's child.
 type ChildState struct {
-	// Endpoint is the endpoint, as the last update had it.
+	// Endpoint is the endpoint as it was in the resolver's last update.
 	Endpoint resolver.Endpoint
-	// State is what the child reported last: Connecting before its first report.
+	// State is the state that the child reported last, and Connecting before its first report.
 	State balancer.State
-	// ExitIdle tells the child to leave idleness, without waiting for it. It may be
-	// called at any time and from any goroutine, also when the child is gone.
+	// ExitIdle makes the child leave idle mode. It does not wait for that. Any goroutine may call
+	// it at any time, even when the child is gone.
 	ExitIdle func()
 }

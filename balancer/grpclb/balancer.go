@@ -22,36 +22,36 @@ import (
 
 var errNoFallback = errors.New("grpclb: the load balancer can't be reached, and the resolver found no server")
 
-// lb is the balancer. The channel calls it one call at a time; the stream to the load balancer
-// and the fallback timer have goroutines of their own.
+// lb is the balancer. The channel calls its methods one at a time. The stream to the load balancer
+// and the fallback timer call it from goroutines of their own.
 //
-// Lock order: applying, a call of the child, mu. The channel may be called with any of them.
+// Lock order: applying, the child's lock (package serial), mu. lb may call the channel while it
+// holds any of them.
 type lb struct {
 	// Immutable.
 	cc           balancer.ClientConn
 	opts         balancer.BuildOptions
 	child        *serial.Child
 	stats        callStats
-	balancerMode credentials.Bundle // nil without a bundle
+	balancerMode credentials.Bundle // the channel's bundle in balancer mode; nil if the channel has no bundle
 	roundRobin   balancer.Builder
 	pickFirst    balancer.Builder
 
-	// applying is held while the child is told what to use, so that it hears things in
-	// their order.
+	// applying is held while lb updates the child, so that the child gets updates in order.
 	applying sync.Mutex
 
 	mu         sync.Mutex // guards what follows
 	closed     bool
 	config     *lbConfig
-	remote     *remote            // nil without a load balancer
-	backends   []resolver.Address // those of the resolver
-	list       *serverList        // the load balancer's, nil before the first
-	fallback   bool               // the resolver's are in use
-	contact    bool               // the load balancer has answered on its present stream
-	timer      *time.Timer        // until fallback; nil if it doesn't run
+	remote     *remote            // nil if there is no load balancer
+	backends   []resolver.Address // the servers that the resolver found
+	list       *serverList        // the load balancer's last list; nil before the first
+	fallback   bool               // backends are in use, not list
+	contact    bool               // the load balancer has answered on the current stream
+	timer      *time.Timer        // starts the fallback; nil if it doesn't run
 	childState balancer.State
 
-	servers servers // has a lock of its own, which comes last
+	servers servers // has a lock of its own, which is the last in the lock order
 }
 
 func newLB(cc balancer.ClientConn, opts balancer.BuildOptions) *lb {
@@ -69,7 +69,7 @@ func newLB(cc balancer.ClientConn, opts balancer.BuildOptions) *lb {
 	return b
 }
 
-// mode returns a bundle in a mode, or as it is if it doesn't know that.
+// mode returns the bundle in the given mode, or b itself if b does not support the mode.
 func mode(b credentials.Bundle, name string) credentials.Bundle {
 	if b == nil {
 		return nil
@@ -110,7 +110,7 @@ func (b *lb) UpdateClientConnState(s balancer.ClientConnState) error {
 	return b.apply()
 }
 
-// resolved notes what the resolver found, and returns the remote that is over, if any.
+// resolved stores what the resolver found. It returns the remote that is not used any more, or nil.
 func (b *lb) resolved(config *lbConfig, backends, balancers []resolver.Address) (old *remote) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,7 +129,7 @@ func (b *lb) resolved(config *lbConfig, backends, balancers []resolver.Address) 
 		return old
 	}
 	if b.remote == nil {
-		if !b.fallback { // else the fallback goes on until there is a list
+		if !b.fallback { // otherwise the fallback goes on until a list comes
 			b.stopTimer()
 			b.timer = time.AfterFunc(config.fallback, b.timedOut)
 		}
@@ -139,7 +139,7 @@ func (b *lb) resolved(config *lbConfig, backends, balancers []resolver.Address) 
 	return old
 }
 
-// timedOut is the timer's.
+// timedOut begins the fallback if no list came in time. The timer calls it.
 func (b *lb) timedOut() {
 	b.mu.Lock()
 	due := b.timer != nil && b.list == nil && !b.fallback && !b.closed
@@ -154,7 +154,7 @@ func (b *lb) timedOut() {
 	}
 }
 
-// stopTimer is called with mu held.
+// stopTimer stops the fallback timer. The caller must hold mu.
 func (b *lb) stopTimer() {
 	if b.timer != nil {
 		b.timer.Stop()
@@ -162,7 +162,8 @@ func (b *lb) stopTimer() {
 	}
 }
 
-// received takes a list of the load balancer's; without one it asks for the fallback.
+// received handles a list of the load balancer. A nil list means that the load balancer asks for
+// the fallback.
 func (b *lb) received(r *remote, list *serverList) {
 	if list == nil {
 		b.fallBack(r)
@@ -181,7 +182,7 @@ func (b *lb) received(r *remote, list *serverList) {
 	}
 }
 
-// answered notes that the load balancer speaks the protocol.
+// answered records that the load balancer has answered.
 func (b *lb) answered(r *remote) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +191,7 @@ func (b *lb) answered(r *remote) {
 	}
 }
 
-// fallBack is what the load balancer may ask for.
+// fallBack begins the fallback because the load balancer asked for it.
 func (b *lb) fallBack(r *remote) {
 	b.mu.Lock()
 	due := r == b.remote && !b.fallback && !b.closed
@@ -204,7 +205,7 @@ func (b *lb) fallBack(r *remote) {
 	}
 }
 
-// lost notes that the stream has ended. Its list stays in use as long as its servers work.
+// lost handles the end of the stream. The list stays in use as long as its servers work.
 func (b *lb) lost(r *remote) {
 	b.mu.Lock()
 	ours := r == b.remote && !b.closed
@@ -222,21 +223,21 @@ func (b *lb) lost(r *remote) {
 	}
 }
 
-// childChanged keeps the child's state, and publishes what it means.
+// childChanged stores the child's state, and reports the channel's state that follows from it.
 func (b *lb) childChanged(s balancer.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.childState = s
 	if b.loseServers() {
-		// Not from here: this is a call of the child.
+		// In another goroutine, as the child is calling and apply calls the child.
 		go b.applyAndLog()
 		return
 	}
 	b.publish()
 }
 
-// loseServers begins fallback if there is neither a load balancer nor a server of its, and
-// says whether it did. mu is held.
+// loseServers begins the fallback if lb has contact neither with the load balancer nor with a
+// server of its list. It reports whether it did. The caller must hold mu.
 func (b *lb) loseServers() bool {
 	if b.remote == nil || b.fallback || b.contact || b.closed {
 		return false
@@ -255,7 +256,7 @@ func (b *lb) applyAndLog() {
 	}
 }
 
-// apply tells the child which servers to use.
+// apply passes the servers to use to the child, and reports the channel's state.
 func (b *lb) apply() error {
 	b.applying.Lock()
 	defer b.applying.Unlock()
@@ -283,7 +284,7 @@ func (b *lb) apply() error {
 		BalancerConfig: &gracefulswitch.Config{Child: policy},
 	})
 	if len(addrs) == 0 {
-		err = nil // publish says what that means
+		err = nil // publish reports why there is no server
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -291,13 +292,13 @@ func (b *lb) apply() error {
 	return err
 }
 
-// publish tells the channel where it stands. mu is held.
+// publish reports the channel's state and picker. The caller must hold mu.
 func (b *lb) publish() {
 	switch {
 	case b.closed:
 	case b.fallback && len(b.backends) == 0:
 		b.fail(errNoFallback)
-	case b.fallback, b.list == nil: // without either, what was there before goes on
+	case b.fallback, b.list == nil: // without a list and without fallback, the child's last state stays
 		b.report(b.childState)
 	case !b.list.servers && b.list.drops:
 		b.report(balancer.State{ConnectivityState: connectivity.Ready, Picker: &listPicker{list: b.list, stats: &b.stats}})
@@ -329,7 +330,7 @@ func (b *lb) currentList() *serverList {
 	return b.list
 }
 
-// token returns what finds the tokens of a list by SubConn.
+// token returns a function that returns the list's token for a SubConn.
 func (b *lb) token(list *serverList) func(balancer.SubConn) string {
 	return func(sc balancer.SubConn) string {
 		addr := b.servers.address(sc)
@@ -352,7 +353,7 @@ func (b *lb) ResolverError(err error) {
 	b.child.ResolverError(err)
 }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (b *lb) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
 // ExitIdle implements balancer.Balancer.

@@ -11,19 +11,19 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// childConn is what the child policy has for its channel.
+// childConn is the ClientConn of the child policy.
 type childConn struct {
 	balancer.ClientConn
-	changed func(balancer.State) // is told of the child's state, in place of the channel
+	changed func(balancer.State) // gets the child's states, which do not go to the channel
 	servers *servers
-	mode    credentials.Bundle // for servers of the load balancer; nil without a bundle
+	mode    credentials.Bundle // for servers in the load balancer's list; nil if the channel has no bundle
 }
 
 // UpdateState implements balancer.ClientConn.
 func (c *childConn) UpdateState(s balancer.State) { c.changed(s) }
 
-// NewSubConn gives servers of the load balancer the credentials that are meant for them, and
-// remembers their addresses.
+// NewSubConn makes a SubConn. For a server in the load balancer's list it sets the credentials for
+// such servers, and remembers the server's address.
 func (c *childConn) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
 	if len(addrs) == 0 || !isFromBalancer(addrs[0]) {
 		return c.ClientConn.NewSubConn(addrs, opts)
@@ -39,7 +39,7 @@ func (c *childConn) NewSubConn(addrs []resolver.Address, opts balancer.NewSubCon
 		}
 		listener(s)
 	}
-	// sc is written before anybody can call Connect, and so before the listener runs.
+	// sc is set before anything can call its Connect, and so before its listener runs.
 	sc, err := c.ClientConn.NewSubConn(addrs, opts)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (c *childConn) NewSubConn(addrs []resolver.Address, opts balancer.NewSubCon
 	return sc, nil
 }
 
-// servers are the load balancer's that the child has SubConns for.
+// servers has the addresses of the child's SubConns to servers in the load balancer's list.
 type servers struct {
 	mu        sync.Mutex
 	addresses map[balancer.SubConn]string
@@ -69,7 +69,7 @@ func (s *servers) remove(sc balancer.SubConn) {
 	delete(s.addresses, sc)
 }
 
-// address returns "" for a server that is not the load balancer's.
+// address returns the address of sc, or "" if sc's server is not from the load balancer.
 func (s *servers) address(sc balancer.SubConn) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

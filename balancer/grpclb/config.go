@@ -13,10 +13,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// fallbackTimeout holds where the configuration says nothing.
+// fallbackTimeout is the default of initialFallbackTimeout.
 const fallbackTimeout = 10 * time.Second
 
-// lbConfig is the configuration.
+// lbConfig is the policy's configuration.
 type lbConfig struct {
 	serviceconfig.LoadBalancingConfig
 

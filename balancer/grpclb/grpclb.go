@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grpclb is a balancer that is told by a load balancer, a server of the service
-// grpc.lb.v1.LoadBalancer, which servers to use (load-balancing.md; gRFC A5, gRFC A26).
-// Import it to register the policy "grpclb":
+// Package grpclb has a balancing policy that asks a load balancer, a server of the service
+// grpc.lb.v1.LoadBalancer, which servers to use (load-balancing.md; gRFC A5, gRFC A26). Import it
+// to register the policy "grpclb":
 //
 //	import _ "google.golang.org/grpc/balancer/grpclb"
 //
-// Then a service config may choose it, and the dns resolver looks for load balancers, which
-// are SRV records of the name _grpclb._tcp.<host>. Other resolvers name them by package
+// Then a service config may choose the policy, and the dns resolver looks for load balancers, in
+// SRV records of the name _grpclb._tcp.<host>. Other resolvers pass their addresses with package
 // grpclb/state. The policy's configuration:
 //
 //	{
@@ -16,16 +16,17 @@
 //	  "initialFallbackTimeout": "10s"
 //	}
 //
-// RPCs carry the token that the load balancer gave the server in "lb-token". RPCs that it
-// wants dropped fail with codes.Unavailable.
+// An RPC carries, in the metadata "lb-token", the token that the load balancer assigned to the
+// server. RPCs that the load balancer wants dropped fail with codes.Unavailable.
 //
-// The addresses of servers that the resolver found are the fallback: they are used if the
-// load balancer sends no list of servers within the timeout or can't be reached, if it is
-// lost and so are the servers, and if it says so. Its next list ends that.
+// The servers that the resolver found are the fallback. The policy uses them if the load balancer
+// sends no list of servers within the timeout or can't be reached, if the connections to the load
+// balancer and to its servers are lost, and if the load balancer asks for it. The load balancer's
+// next list ends the fallback.
 //
-// With a credentials.Bundle, its modes are used: "balancer" for the load balancer,
-// "backend-from-balancer" for servers that it named, and the bundle as it is for those of the
-// resolver.
+// If the channel has a credentials.Bundle, the policy uses the bundle's modes: "balancer" for the
+// load balancer and "backend-from-balancer" for servers in its lists. For servers that the resolver
+// found, it uses the bundle as it is.
 package grpclb
 
 import (
@@ -51,8 +52,8 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return newLB(cc, opts)
 }
 
-// ParseConfig implements balancer.ConfigParser. Of the child policies the first one that is
-// round_robin or pick_first counts.
+// ParseConfig implements balancer.ConfigParser. It chooses the first child policy that is
+// round_robin or pick_first.
 func (builder) ParseConfig(text json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	c, err := parseConfig(text)
 	if err != nil {

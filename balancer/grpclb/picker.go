@@ -14,23 +14,23 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// tokenKey is where RPCs carry the token of their server.
+// tokenKey is the metadata key for the token of an RPC's server.
 const tokenKey = "lb-token"
 
-// errDropped is a status: a dropped RPC ends even if it waits for ready. The other errors are
-// not, so such RPCs wait for the next list.
+// errDropped is a status, so that a dropped RPC ends even if it waits for ready. errNoServers is
+// not, so that RPCs that wait for ready wait for the next list.
 var (
 	errDropped   = status.Error(codes.Unavailable, "request dropped by grpclb")
 	errNoServers = errors.New("grpclb: the load balancer named no server")
 )
 
-// listPicker drops RPCs as the list says, leaves the others to the child policy's picker, and
+// listPicker drops RPCs as the list says, passes the others to the child policy's picker, and
 // counts all of them.
 type listPicker struct {
 	list  *serverList
 	stats *callStats
 	child balancer.Picker // nil if the list has no server
-	// token returns that of the server behind a SubConn.
+	// token returns the token of a SubConn's server.
 	token func(balancer.SubConn) string
 }
 
@@ -39,7 +39,7 @@ func (p *listPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 		p.stats.drop(token)
 		return balancer.PickResult{}, errDropped
 	}
-	if p.child == nil { // nobody else could take it
+	if p.child == nil { // not reached: a list without servers drops every RPC
 		return balancer.PickResult{}, errNoServers
 	}
 	res, err := p.child.Pick(info)
@@ -60,13 +60,14 @@ func (p *listPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return res, nil
 }
 
-// tokenMD has an empty token, too: a server sees that a load balancer has named it.
+// tokenMD returns the metadata that carries a token. It adds an empty token, too: it tells the
+// server that it is in a load balancer's list.
 func tokenMD(token string) metadata.MD {
 	return metadata.MD{tokenKey: []string{token}}
 }
 
-// orderBuilder makes pickers that take servers in the order of the list, as often as they are
-// in it. Without a list they are the resolver's, each once.
+// orderBuilder builds pickers that pick servers in the order of the list, each as often as it is in
+// the list. Without a list they pick the servers that the resolver found, each once per round.
 type orderBuilder struct {
 	list func() *serverList
 }
@@ -93,7 +94,7 @@ func (b orderBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
 			}
 		}
 	}
-	if len(p.servers) == 0 { // the ready ones are about to go
+	if len(p.servers) == 0 { // the SubConns that are ready belong to an older list
 		return base.NewErrPicker(balancer.ErrNoSubConnAvailable)
 	}
 	p.next.Store(rand.Uint64N(uint64(len(p.servers))))
@@ -102,7 +103,7 @@ func (b orderBuilder) Build(info base.PickerBuildInfo) balancer.Picker {
 
 type server struct {
 	sc balancer.SubConn
-	md metadata.MD // nil if no load balancer has named it
+	md metadata.MD // nil if the server is not from a load balancer
 }
 
 type orderPicker struct {

@@ -19,15 +19,15 @@ import (
 	"google.golang.org/grpc/resolver/manual"
 )
 
-// quickEnd is the life of a stream that failed at once, though the load balancer answered: the
-// next one does not follow without a pause.
+// quickEnd is the minimum life of a stream after which the next one begins without a pause. A
+// shorter one counts as failed, even if the load balancer answered.
 const quickEnd = time.Second
 
-// minReportInterval is the shortest pause between two reports, however often the load balancer
-// wants them.
+// minReportInterval is the minimum interval between two reports, even if the load balancer asks for
+// more.
 const minReportInterval = 100 * time.Millisecond
 
-// remote keeps a stream to the load balancer.
+// remote keeps a stream to the load balancer open.
 type remote struct {
 	// Immutable.
 	remoteParams
@@ -38,27 +38,27 @@ type remote struct {
 	cc        *grpc.ClientConn // nil if it could not be made
 }
 
-// remoteParams are what a remote is made of.
+// remoteParams are the parameters of a remote.
 type remoteParams struct {
-	name   string // of the service
+	name   string // the service's name, for the load balancer
 	heard  hearer
-	stats  *callStats         // what the load balancer gets to know
-	bundle credentials.Bundle // nil without
+	stats  *callStats         // the counts that go to the load balancer
+	bundle credentials.Bundle // nil if the channel has none
 	build  balancer.BuildOptions
 }
 
-// hearer is told what becomes of a stream to the load balancer. It may be a remote that it no
-// longer has.
+// hearer gets the events of a remote's stream. The remote that calls it may be one that it does not
+// use any more.
 type hearer interface {
-	// answered says that the load balancer speaks the protocol.
+	// answered says that the load balancer has sent its initial response.
 	answered(*remote)
-	// received brings a list of servers, or nil if the load balancer wants the fallback used.
+	// received passes a list of servers, or nil if the load balancer asks for the fallback.
 	received(*remote, *serverList)
 	// lost says that the stream has ended.
 	lost(*remote)
 }
 
-// startRemote returns at once. update has to be called before anything happens.
+// startRemote returns a remote, which does nothing until update is called. It does not block.
 func startRemote(p remoteParams) *remote {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &remote{
@@ -77,7 +77,7 @@ func (r *remote) options() []grpc.DialOption {
 	return append(ownchannel.Options(r.build, r.bundle),
 		grpc.WithResolvers(r.addresses),
 		grpc.WithDisableServiceConfig(),
-		// A load balancer that is gone without a word is found out.
+		// This detects a load balancer that vanishes without closing the connection.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 20 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}),
 	)
 }
@@ -91,7 +91,8 @@ func (r *remote) update(addrs []resolver.Address) {
 	r.addresses.UpdateState(s)
 }
 
-// stop ends everything. A nil remote is stopped already.
+// stop ends the stream and closes the channel, and returns when the goroutine has ended. r may be
+// nil.
 func (r *remote) stop() {
 	if r == nil {
 		return
@@ -103,7 +104,7 @@ func (r *remote) stop() {
 	<-r.done
 }
 
-// run makes streams until it is stopped.
+// run opens one stream after the other until ctx ends.
 func (r *remote) run(ctx context.Context) {
 	defer close(r.done)
 	if r.cc == nil {
@@ -130,7 +131,8 @@ func (r *remote) run(ctx context.Context) {
 	}
 }
 
-// stream makes one stream and does what it says until it ends.
+// stream opens a stream and handles its messages until it ends. answered reports whether the load
+// balancer sent an initial response.
 func (r *remote) stream(ctx context.Context) (answered bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var reports sync.WaitGroup
@@ -144,7 +146,7 @@ func (r *remote) stream(ctx context.Context) (answered bool, err error) {
 		InitialRequest: &lbpb.InitialLoadBalanceRequest{Name: r.name},
 	}})
 	if err != nil {
-		_, err = stream.Recv() // says why
+		_, err = stream.Recv() // returns the reason
 		return false, err
 	}
 	first, err := stream.Recv()
@@ -157,7 +159,7 @@ func (r *remote) stream(ctx context.Context) (answered bool, err error) {
 	}
 	r.heard.answered(r)
 	if every := initial.GetClientStatsReportInterval(); every.AsDuration() > 0 {
-		r.stats.take() // what was before is not this stream's
+		r.stats.take() // earlier counts do not belong to this stream
 		reports.Go(func() { r.report(ctx, stream, max(every.AsDuration(), minReportInterval)) })
 	}
 	return true, r.receive(stream)
@@ -180,7 +182,7 @@ func (r *remote) receive(stream lbpb.LoadBalancer_BalanceLoadClient) error {
 	}
 }
 
-// report sends statistics from time to time, but not zeros twice in a row.
+// report sends the counts once per interval, but not twice in a row if they are zero.
 func (r *remote) report(ctx context.Context, stream lbpb.LoadBalancer_BalanceLoadClient, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -197,7 +199,7 @@ func (r *remote) report(ctx context.Context, stream lbpb.LoadBalancer_BalanceLoa
 		wasZero = zero
 		err := stream.Send(&lbpb.LoadBalanceRequest{LoadBalanceRequestType: &lbpb.LoadBalanceRequest_ClientStats{ClientStats: stats}})
 		if err != nil {
-			return // receive hears why
+			return // receive gets the reason
 		}
 	}
 }

@@ -17,7 +17,7 @@ type entry struct {
 	token string
 }
 
-// serverList is what a load balancer sent last. Only next changes.
+// serverList is a list that a load balancer sent. Only next changes.
 type serverList struct {
 	entries []entry
 	drops   bool // some entry drops
@@ -25,7 +25,8 @@ type serverList struct {
 	next    atomic.Uint64
 }
 
-// newServerList leaves out what can't be an address.
+// newServerList returns the serverList of a message. It leaves out servers whose address or port is
+// not valid.
 func newServerList(in *lbpb.ServerList) *serverList {
 	l := &serverList{entries: make([]entry, 0, len(in.GetServers()))}
 	for _, s := range in.GetServers() {
@@ -46,7 +47,7 @@ func newServerList(in *lbpb.ServerList) *serverList {
 	return l
 }
 
-// printable returns "" for a token that metadata can't carry.
+// printable returns the token, or "" if metadata can't carry it.
 func printable(token string) string {
 	if slices.ContainsFunc([]byte(token), func(c byte) bool { return c < ' ' || c > '~' }) {
 		logger.Warningf("the load balancer gave a server a token that is not printable; RPCs go without")
@@ -59,8 +60,8 @@ func (l *serverList) equal(o *serverList) bool {
 	return l != nil && o != nil && slices.Equal(l.entries, o.entries)
 }
 
-// addresses returns those of the servers, each once. They are not the same addresses as those
-// that a resolver finds, as they may need other credentials.
+// addresses returns the addresses of the servers, each once. They have an attribute that makes them
+// differ from addresses that a resolver finds, as they may need other credentials.
 func (l *serverList) addresses() []resolver.Address {
 	var out []resolver.Address
 	seen := make(map[string]bool, len(l.entries))
@@ -74,7 +75,7 @@ func (l *serverList) addresses() []resolver.Address {
 	return out
 }
 
-// token returns the first one of a server.
+// token returns a server's token, the first one if the server has several entries.
 func (l *serverList) token(addr string) string {
 	for _, e := range l.entries {
 		if e.addr == addr {
@@ -84,7 +85,7 @@ func (l *serverList) token(addr string) string {
 	return ""
 }
 
-// drop says whether the RPC whose turn it is should be dropped, and by which token.
+// drop reports whether the policy must drop the next RPC, and returns the token to count it under.
 func (l *serverList) drop() (token string, drop bool) {
 	if !l.drops {
 		return "", false

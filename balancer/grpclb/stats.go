@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// callStats counts what the load balancer wants to know. The zero value is ready for use.
+// callStats counts RPCs for the reports to the load balancer. The zero value is ready for use.
 type callStats struct {
 	mu                       sync.Mutex
 	started, finished        int64
@@ -24,7 +24,7 @@ func (s *callStats) start() {
 	s.started++
 }
 
-// drop counts an RPC that begins and ends here.
+// drop counts an RPC that the policy drops, as started and as finished.
 func (s *callStats) drop(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *callStats) end(info balancer.DoneInfo) {
 	}
 }
 
-// take returns the counts since the last call; zero says whether all are zero.
+// take returns the counts since the last call of take. zero reports whether all of them are zero.
 func (s *callStats) take() (out *lbpb.ClientStats, zero bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lazy delays a policy until it is needed: its child is built at the first RPC,
-// or when the balancer is told to leave idleness.
+// Package lazy delays a policy until it is needed: its balancer builds the child policy at the
+// first RPC, or when its ExitIdle is called.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package lazy
 
 import (
@@ -23,19 +23,18 @@ var logger = grpclog.Component("lazy")
 // ChildBuilderFunc makes the child. It is like the Build of a balancer.Builder.
 type ChildBuilderFunc func(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer
 
-// NewBalancer returns a balancer that reports Idle to cc until the first RPC picks, or
-// until its ExitIdle. It builds a child by childBuilder then, tells it the latest that
-// came from the resolver, and passes everything between it and cc from there on.
+// NewBalancer returns a balancer that reports Idle to cc until the first RPC picks or its ExitIdle
+// is called. It then builds a child with childBuilder and passes the resolver's last update to it.
+// From then on it passes everything between the child and cc.
 //
-// Before that, what the resolver finds and its errors are kept and change nothing.
+// Before that, it keeps the resolver's updates and errors, which have no effect.
 func NewBalancer(cc balancer.ClientConn, opts balancer.BuildOptions, childBuilder ChildBuilderFunc) balancer.Balancer {
 	b := &lazy{cc: cc, opts: buildoptions.Keep(cc, opts), build: childBuilder, child: serial.New(cc)}
 	b.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Idle, Picker: &picker{exitIdle: b.ExitIdle}})
 	return b
 }
 
-// lazy is the balancer. RPCs that pick call ExitIdle at the same time as the channel
-// calls the rest.
+// lazy is the balancer. RPCs that pick may call ExitIdle while the channel calls another method.
 type lazy struct {
 	// Immutable.
 	cc    balancer.ClientConn
@@ -43,25 +42,25 @@ type lazy struct {
 	build ChildBuilderFunc
 	child *serial.Child
 
-	// mu is not held during calls into the child or cc.
+	// mu is not held during calls of the child or cc.
 	mu    sync.Mutex
 	stage stage
 	kept  news
 }
 
-// news is what came from the resolver.
+// news is the last update from the resolver.
 type news struct {
-	state *balancer.ClientConnState // nil: none came
-	err   error                     // nil: none came after state
+	state *balancer.ClientConnState // nil if there was none
+	err   error                     // the resolver's error after state; nil if there was none
 }
 
-// stage is how far the balancer has come. It only grows.
+// stage is the stage of the balancer's life. It only increases.
 type stage int
 
 const (
-	waiting  stage = iota // there is no child; what comes is kept
-	building              // the child hears what was kept; what comes is kept, too
-	awake                 // the child is told directly
+	waiting  stage = iota // there is no child; updates are kept
+	building              // the child is built and gets the kept updates; new updates are kept, too
+	awake                 // updates go to the child directly
 	closed
 )
 
@@ -80,7 +79,7 @@ func (b *lazy) ResolverError(err error) {
 	}
 }
 
-// keep calls f with mu held, unless there is a child that can be told.
+// keep calls f with mu held and returns true, unless updates go to the child directly.
 func (b *lazy) keep(f func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +90,7 @@ func (b *lazy) keep(f func()) bool {
 	return true
 }
 
-// ExitIdle builds the child, if there is none, and has it leave idleness.
+// ExitIdle builds the child if there is none, and makes it leave idle mode.
 func (b *lazy) ExitIdle() {
 	if b.advance(waiting, building) {
 		b.child.Build(b.build, b.opts.Of(b.cc))
@@ -100,7 +99,8 @@ func (b *lazy) ExitIdle() {
 	b.child.ExitIdle()
 }
 
-// advance makes to the stage, if from is.
+// advance moves the balancer to the stage to. It returns false, and changes nothing, if the stage
+// is not from.
 func (b *lazy) advance(from, to stage) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,13 +111,14 @@ func (b *lazy) advance(from, to stage) bool {
 	return true
 }
 
-// tell tells the child what was kept, and what comes meanwhile, until nothing is left.
+// tell passes the kept updates to the child, including those that come meanwhile, until none is
+// left.
 func (b *lazy) tell() {
 	for n, more := b.take(); more; n, more = b.take() {
 		if n.state != nil {
 			err := b.child.UpdateClientConnState(*n.state)
-			// The caller that brought the state was told long ago that it was good, so the
-			// resolver is asked for another one here.
+			// The call that brought the state has returned without an error, so the channel does
+			// not know that it must ask the resolver again.
 			if errors.Is(err, balancer.ErrBadResolverState) {
 				b.cc.ResolveNow(resolver.ResolveNowOptions{})
 			}
@@ -128,7 +129,8 @@ func (b *lazy) tell() {
 	}
 }
 
-// take returns what is kept. When there is nothing it ends the stage of building.
+// take removes and returns what is kept. If nothing is kept, it ends the stage building and returns
+// false.
 func (b *lazy) take() (n news, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,7 +145,7 @@ func (b *lazy) take() (n news, more bool) {
 	return n, true
 }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (b *lazy) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
 	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
 }
@@ -159,14 +161,15 @@ func (b *lazy) Close() {
 // OwnsSubConns implements subconns.Owner.
 func (*lazy) OwnsSubConns() {}
 
-// picker makes RPCs wait, and the first of them wakes the balancer.
+// picker makes RPCs wait. The first of them makes the balancer leave idle mode.
 type picker struct {
 	once     sync.Once
 	exitIdle func()
 }
 
 func (p *picker) Pick(balancer.PickInfo) (balancer.PickResult, error) {
-	// An RPC is not to wait for the child to be built, and may hold what that needs.
+	// In another goroutine: an RPC must not wait until the child is built, and may hold a lock that
+	// building takes.
 	p.once.Do(func() { go p.exitIdle() })
 	return balancer.PickResult{}, balancer.ErrNoSubConnAvailable
 }

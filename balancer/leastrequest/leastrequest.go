@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leastrequest spreads RPCs over the endpoints by how many each has in progress
-// (gRFC A48): of a few endpoints chosen at random, the one with the fewest gets the RPC.
-// Importing the package registers the policy.
+// Package leastrequest has a policy that spreads RPCs by how many each endpoint has in progress
+// (gRFC A48): of a few endpoints chosen at random, the one with the fewest gets the RPC. Importing
+// the package registers the policy.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package leastrequest
 
 import (
@@ -32,12 +32,12 @@ func init() {
 	balancer.Register(builder{})
 }
 
-// LBConfig is the policy's configuration. In JSON its field is "choiceCount".
+// LBConfig is the policy's configuration. In JSON it has one field, "choiceCount".
 type LBConfig struct {
 	serviceconfig.LoadBalancingConfig `json:"-"`
 
-	// ChoiceCount is how many endpoints are looked at for each RPC: 2 at least, which
-	// is the default. What is above 10 counts as 10.
+	// ChoiceCount is how many endpoints the policy compares for each RPC. The minimum and default
+	// is 2. Values above 10 count as 10.
 	ChoiceCount uint32 `json:"choiceCount,omitempty"`
 }
 
@@ -68,14 +68,13 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return b
 }
 
-// leastRequest is the balancer. What it doesn't do itself, the one for all endpoints
-// does, which is embedded.
+// leastRequest is the balancer. The embedded endpointsharding balancer has a child for each
+// endpoint, and the methods that leastRequest has not.
 type leastRequest struct {
 	balancer.Balancer
 	cc balancer.ClientConn
 
-	// mu is taken during reports of the embedded balancer, so it is not held in calls
-	// to it.
+	// mu is taken in reports of the embedded balancer, so it must not be held in calls of it.
 	mu      sync.Mutex
 	choices int
 	servers *resolver.EndpointMap[*server]
@@ -84,7 +83,7 @@ type leastRequest struct {
 // OwnsSubConns implements subconns.Owner.
 func (*leastRequest) OwnsSubConns() {}
 
-// children is where the balancer of the endpoints reports to.
+// children is the ClientConn of the embedded balancer.
 type children struct {
 	balancer.ClientConn
 	parent *leastRequest
@@ -93,7 +92,8 @@ type children struct {
 // UpdateState implements balancer.ClientConn.
 func (c *children) UpdateState(s balancer.State) { c.parent.report(s) }
 
-// UpdateClientConnState passes the endpoints on. Those that stay keep their counts.
+// UpdateClientConnState passes the endpoints to the embedded balancer. Endpoints that stay keep
+// their counts.
 func (b *leastRequest) UpdateClientConnState(s balancer.ClientConnState) error {
 	choices := defaultChoices
 	switch config := s.BalancerConfig.(type) {
@@ -122,7 +122,8 @@ func (b *leastRequest) adopt(endpoints []resolver.Endpoint, choices int) {
 	b.servers = servers
 }
 
-// report replaces the picker of endpoints that are ready by our own.
+// report passes a state of the embedded balancer to the channel. If it is Ready, report replaces
+// the picker.
 func (b *leastRequest) report(s balancer.State) {
 	b.forget(endpointsharding.ChildStatesFromPicker(s.Picker))
 	if s.ConnectivityState == connectivity.Ready {
@@ -131,7 +132,8 @@ func (b *leastRequest) report(s balancer.State) {
 	b.cc.UpdateState(s)
 }
 
-// forget has endpoints that are not ready begin anew once they are again.
+// forget resets the counts of endpoints that are not ready, so that they begin at zero when they
+// are ready again.
 func (b *leastRequest) forget(states []endpointsharding.ChildState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,7 +153,7 @@ func (b *leastRequest) newPicker(states []endpointsharding.ChildState) balancer.
 			continue
 		}
 		known, ok := b.servers.Get(s.Endpoint)
-		if !ok { // an endpoint that is about to go
+		if !ok { // the endpoint is not in the last update: a report without it will come
 			known = newServer()
 		}
 		p.candidates = append(p.candidates, candidate{known, s.State.Picker})

@@ -12,7 +12,7 @@ import (
 // server counts the RPCs of one endpoint.
 type server struct {
 	active atomic.Int64
-	done   func(balancer.DoneInfo) // counts down; made once, for all RPCs
+	done   func(balancer.DoneInfo) // decrements active; made once, for all RPCs
 }
 
 func newServer() *server {
@@ -28,7 +28,7 @@ type candidate struct {
 }
 
 type picker struct {
-	candidates []candidate // one at least
+	candidates []candidate // not empty
 	choices    int
 }
 
@@ -50,8 +50,8 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return result, nil
 }
 
-// choose takes samples by random, which returns a number in [0, n). The same candidate
-// may come more than once (gRFC A48).
+// choose returns the best of choices candidates. random(n) returns a number in [0, n). The same
+// candidate may be drawn more than once (gRFC A48).
 func (p *picker) choose(random func(n int) int) candidate {
 	best := p.candidates[random(len(p.candidates))]
 	for range p.choices - 1 {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pickfirst names the pick_first policy, which importing the package grpc
-// registers: it connects to one address after the other, and stays with the first that
-// works (gRFC A61, A62).
+// Package pickfirst has the name of the pick_first policy, which package grpc registers. The policy
+// connects to one address after the other, and stays with the first that works (gRFC A61, A62).
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package pickfirst
 
 import (
@@ -15,9 +14,9 @@ import (
 // Name is the policy's name.
 const Name = pickfirst.Name
 
-// EnableHealthListener marks what a policy passes to pick_first children of its own: they
-// then are ready only while the server's health, as far as it is watched, is good.
-// pick_first as a channel's policy does not look at health.
+// EnableHealthListener returns state with a mark. A policy passes the result to its pick_first
+// children, which are then ready only while the server is healthy or its health is not checked. As
+// a channel's policy, pick_first ignores health.
 func EnableHealthListener(state resolver.State) resolver.State {
 	return pickfirst.EnableHealthListener(state)
 }

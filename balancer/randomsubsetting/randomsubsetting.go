@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package randomsubsetting gives its child policy a random choice of the endpoints (gRFC
-// A68), so that each of many clients connects to a few of many servers. Importing the
-// package registers the policy.
+// Package randomsubsetting has a policy that gives its child policy a random subset of the
+// endpoints (gRFC A68), so that each of many clients connects to a few of many servers. Importing
+// the package registers the policy.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package randomsubsetting
 
 import (
@@ -66,13 +66,14 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return &subsetting{Balancer: gracefulswitch.New(cc, opts), seed: maphash.MakeSeed()}
 }
 
-// subsetting is the balancer. The child's, which is embedded, does all but the choice.
+// subsetting is the balancer. It chooses the subset; the embedded balancer, which has the child
+// policy, does everything else.
 type subsetting struct {
 	*gracefulswitch.Balancer
 	seed maphash.Seed
 }
 
-// UpdateClientConnState gives the child some of the endpoints.
+// UpdateClientConnState passes the state to the child with a subset of the endpoints.
 func (b *subsetting) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*config)
 	if !ok {
@@ -89,8 +90,8 @@ func (b *subsetting) UpdateClientConnState(s balancer.ClientConnState) error {
 	return b.Balancer.UpdateClientConnState(s)
 }
 
-// choose returns as many endpoints, those whose hashes are the least. An endpoint that
-// comes or goes so changes one of them at most (rendezvous hashing).
+// choose returns as many endpoints as size says, those with the smallest hashes. So an endpoint
+// that is added or removed changes at most one of them (rendezvous hashing).
 func (b *subsetting) choose(endpoints []resolver.Endpoint, size int) []resolver.Endpoint {
 	if len(endpoints) <= size {
 		return endpoints

@@ -16,7 +16,7 @@ const Name = "ring_hash_experimental"
 const (
 	defaultMinSize = 1024
 	defaultMaxSize = 4096
-	// largest is what a configuration may say.
+	// largest is the largest ring size that a configuration may have.
 	largest = 8 << 20
 )
 
@@ -25,10 +25,10 @@ type config struct {
 	serviceconfig.LoadBalancingConfig
 
 	minSize, maxSize uint64
-	header           string // lower case; empty: the hash comes from xDS
+	header           string // in lower case; "" means that the hash comes from xDS
 }
 
-// parseConfig does not look at the header's name if no header is to be hashed.
+// parseConfig parses a configuration. If hashHeader is false, it ignores requestHashHeader.
 func parseConfig(js json.RawMessage, hashHeader bool) (*config, error) {
 	raw := struct {
 		MinRingSize       uint64 `json:"minRingSize"`
@@ -60,12 +60,12 @@ func parseConfig(js json.RawMessage, hashHeader bool) (*config, error) {
 	return c, nil
 }
 
-// limit bounds the ring whatever its configuration says.
+// limit reduces both sizes to at most size.
 func (c *config) limit(size uint64) {
 	c.minSize, c.maxSize = min(c.minSize, size), min(c.maxSize, size)
 }
 
-// isTextHeader also accepts the empty name.
+// isTextHeader reports whether name is "" or a header name that does not end in "-bin".
 func isTextHeader(name string) bool {
 	for _, c := range []byte(name) {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {

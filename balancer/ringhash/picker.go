@@ -16,12 +16,12 @@ import (
 	"google.golang.org/grpc/internal/xxh64"
 )
 
-// picker has the members' states at one time.
+// picker picks by the states that the ring's members had when it was made.
 type picker struct {
 	ring    ring // not empty
 	members []endpointsharding.ChildState
 	header  string
-	// connecting says that a member is.
+	// connecting says that a member is connecting.
 	connecting bool
 }
 
@@ -39,8 +39,8 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 
 var errNoHash = errors.New("ringhash: expected xDS config selector to set the request hash")
 
-// hash returns the RPC's hash, or a random one that nobody depends on. It fails if the hash
-// is to come from xDS, and there is none.
+// hash returns the RPC's hash. If the RPC lacks the header, hash returns a random number, and known
+// is false. It fails if the hash must come from xDS and the RPC has none.
 func (p *picker) hash(ctx context.Context) (hash uint64, known bool, err error) {
 	if p.header == "" {
 		if hash, known = iringhash.Hash(ctx); !known {
@@ -57,8 +57,8 @@ func (p *picker) hash(ctx context.Context) (hash uint64, known bool, err error) 
 	return hash, known, nil
 }
 
-// pickHashed takes the first place whose member has not failed, and has that connect if
-// it must (gRFC A61).
+// pickHashed uses the first member, from the place first on, that is not in TransientFailure. If
+// that member is idle, it makes it connect, and the RPC waits (gRFC A61).
 func (p *picker) pickHashed(first int, info balancer.PickInfo) (balancer.PickResult, error) {
 	for i := range p.ring.size() {
 		m := p.at(first + i)
@@ -75,8 +75,8 @@ func (p *picker) pickHashed(first int, info balancer.PickInfo) (balancer.PickRes
 	return p.at(first).State.Picker.Pick(info)
 }
 
-// pickRandom takes any member that is ready, from a random place on, and has one connect
-// on the way unless one does so already (gRFC A76).
+// pickRandom uses the first member that is ready, from the random place first on. It makes the
+// first idle member that it passes connect, unless a member is connecting already (gRFC A76).
 func (p *picker) pickRandom(first int, info balancer.PickInfo) (balancer.PickResult, error) {
 	connecting := p.connecting
 	for i := range p.ring.size() {
@@ -97,7 +97,7 @@ func (p *picker) pickRandom(first int, info balancer.PickInfo) (balancer.PickRes
 	return p.at(first).State.Picker.Pick(info)
 }
 
-// at returns the member at a place, counted round the ring.
+// at returns the member at place i, modulo the size of the ring.
 func (p *picker) at(i int) *endpointsharding.ChildState {
 	return &p.members[p.ring.owner(i)]
 }

@@ -11,21 +11,23 @@ import (
 	"google.golang.org/grpc/internal/xxh64"
 )
 
-// member is an endpoint as the ring sees it.
+// member is an endpoint's key and weight in the ring.
 type member struct {
 	key    string
 	weight uint64 // above zero
 }
 
-// ring has places from 0 to 2^64, in order. It does not change.
+// ring is a hash ring: its places are hashes from 0 to 2^64-1, in ascending order. It does not
+// change.
 type ring struct {
 	hashes []uint64
 	owners []uint32 // index of the member at each place
 }
 
-// newRing places each member several times, by its weight, at the hashes of its key and
-// numbers. That is Envoy's ring (gRFC A42): the lightest member gets a whole number of
-// places, so many that there are minSize of all if that is not above maxSize.
+// newRing gives each member a number of places in proportion to its weight. The places are the
+// hashes of the member's key with the numbers 0, 1, 2, ... appended. This is Envoy's ring (gRFC
+// A42): the lightest member gets a whole number of places, and the ring has at least minSize and at
+// most maxSize places.
 func newRing(members []member, c *config) ring {
 	type place struct {
 		hash  uint64
@@ -60,8 +62,8 @@ func newRing(members []member, c *config) ring {
 
 func (r ring) size() int { return len(r.hashes) }
 
-// find returns the index of the place that a hash belongs to: the first that is not
-// before it.
+// find returns the index of a hash's place: the first one that is equal to the hash or above it, or
+// else place 0.
 func (r ring) find(hash uint64) int {
 	i, _ := slices.BinarySearch(r.hashes, hash)
 	if i == len(r.hashes) {
@@ -70,5 +72,5 @@ func (r ring) find(hash uint64) int {
 	return i
 }
 
-// owner returns the index of the member at a place, counted round the ring.
+// owner returns the index of the member at place i, modulo the size of the ring.
 func (r ring) owner(i int) uint32 { return r.owners[i%len(r.owners)] }

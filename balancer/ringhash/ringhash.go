@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ringhash sends RPCs of the same hash to the same endpoint, and few of them to
-// another when endpoints come or go (gRFC A42, A61, A76). The hash is that of a header,
-// or comes from the xDS configuration; RPCs without one go anywhere. Importing the
-// package registers the policy.
+// Package ringhash has a policy that sends RPCs with the same hash to the same endpoint. When
+// endpoints come or go, few hashes move to another endpoint (gRFC A42, A61, A76). The hash is that
+// of a header, or comes from the xDS configuration. An RPC without the header goes to a random
+// endpoint. Importing the package registers the policy.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package ringhash
 
 import (
@@ -55,37 +55,37 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 	return c, nil
 }
 
-// ringHash is the balancer. What it doesn't do itself, the one for all endpoints does,
-// which is embedded.
+// ringHash is the balancer. The embedded endpointsharding balancer has a child for each endpoint,
+// and the methods that ringHash has not.
 type ringHash struct {
 	balancer.Balancer
 	cc balancer.ClientConn
 
-	// mu is taken during reports of the embedded balancer, so it is not held in calls
-	// to it.
+	// mu is taken in reports of the embedded balancer, so it must not be held in calls of it.
 	mu     sync.Mutex
 	config *config
 	ring   ring
 	owners []resolver.Endpoint           // the members of the ring, by index
-	states []endpointsharding.ChildState // the last ones, by index; nil before they came
+	states []endpointsharding.ChildState // the members' last states, by index; nil until the first report after an update
 }
 
 // OwnsSubConns implements subconns.Owner.
 func (*ringHash) OwnsSubConns() {}
 
-// children is where the balancer of the endpoints reports to.
+// children is the ClientConn of the embedded balancer.
 type children struct {
 	balancer.ClientConn
 	parent *ringHash
 }
 
-// ChildrenLater implements later.Children: an RPC, or connectOne, asks for the child it needs.
+// ChildrenLater implements later.Children: the picker and connectOne call ExitIdle of the child
+// that they need.
 func (c *children) ChildrenLater() later.Mark { return later.Mark{} }
 
 // UpdateState implements balancer.ClientConn.
 func (c *children) UpdateState(s balancer.State) { c.parent.report(s) }
 
-// UpdateClientConnState makes a new ring.
+// UpdateClientConnState makes a new ring and passes the endpoints to the embedded balancer.
 func (b *ringHash) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*config)
 	if !ok {
@@ -106,8 +106,9 @@ func (b *ringHash) adopt(endpoints []resolver.Endpoint, c *config) {
 	b.config, b.ring, b.owners, b.states = c, r, owners, nil
 }
 
-// membersOf leaves out endpoints without an address, and makes one of those that are twice:
-// so does the balancer of the endpoints. Where all are members there is no copy of them.
+// membersOf returns the ring's members and their endpoints. Like the embedded balancer, it leaves
+// out endpoints without an address, and makes one member of endpoints with the same addresses. If
+// every endpoint is a member, owners is endpoints itself, to save a copy.
 func membersOf(endpoints []resolver.Endpoint) (owners []resolver.Endpoint, members []member) {
 	index := resolver.NewEndpointMap[int]()
 	for _, e := range endpoints {
@@ -136,8 +137,9 @@ func keyOf(e resolver.Endpoint) string {
 	return e.Addresses[0].Addr
 }
 
-// report replaces state and picker by our own, and keeps one member connecting while
-// RPCs may not come to ask for it.
+// report replaces the embedded balancer's state and picker with the ring's, and passes them to the
+// channel. In Connecting and TransientFailure it keeps one member connecting, as RPCs may not make
+// one connect.
 func (b *ringHash) report(s balancer.State) {
 	own, members := b.own(endpointsharding.ChildStatesFromPicker(s.Picker))
 	if members == nil {
@@ -150,7 +152,7 @@ func (b *ringHash) report(s balancer.State) {
 	}
 }
 
-// own returns the state of the ring, and those of its members; nil without a ring.
+// own returns the state of the ring, and the states of its members, which are nil without a ring.
 func (b *ringHash) own(reported []endpointsharding.ChildState) (balancer.State, []endpointsharding.ChildState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,8 +168,9 @@ func (b *ringHash) own(reported []endpointsharding.ChildState) (balancer.State, 
 	return balancer.State{ConnectivityState: aggregate(members), Picker: p}, members
 }
 
-// members returns the states in the order of the ring's members. That is the order in which
-// they are reported, but between a new ring and the report of its endpoints.
+// members returns the reported states in the order of the ring's members. They have that order
+// already, except after an update has made a new ring and before the embedded balancer reports the
+// new endpoints.
 func (b *ringHash) members(reported []endpointsharding.ChildState) []endpointsharding.ChildState {
 	if slices.EqualFunc(b.owners, reported, func(e resolver.Endpoint, s endpointsharding.ChildState) bool {
 		return sameAddresses(e.Addresses, s.Endpoint.Addresses)
@@ -184,7 +187,8 @@ func sameAddresses(a, b []resolver.Address) bool {
 	return slices.EqualFunc(a, b, func(a, b resolver.Address) bool { return a.Addr == b.Addr })
 }
 
-// sortMembers puts the states in the order of owners. One that is not reported yet is connecting.
+// sortMembers returns the states in the order of owners. A member without a report counts as
+// connecting.
 func sortMembers(owners []resolver.Endpoint, reported []endpointsharding.ChildState) []endpointsharding.ChildState {
 	states := resolver.NewEndpointMap[endpointsharding.ChildState]()
 	for _, s := range reported {
@@ -209,8 +213,8 @@ var unreported = endpointsharding.ChildState{
 	ExitIdle: func() {},
 }
 
-// aggregate has the rules of gRFC A42, by which two failures are enough to have a parent
-// look elsewhere.
+// aggregate returns the state of the ring by the rules of gRFC A42. Two failed members are enough
+// for TransientFailure, which makes a parent use another policy.
 func aggregate(members []endpointsharding.ChildState) connectivity.State {
 	count := make(map[connectivity.State]int)
 	for _, m := range members {
@@ -230,8 +234,8 @@ func aggregate(members []endpointsharding.ChildState) connectivity.State {
 	return connectivity.TransientFailure
 }
 
-// connectOne has a member connect, unless one does so already: the first idle one from a
-// random one on, so that many clients don't all take the same (gRFC A117).
+// connectOne makes an idle member connect, unless a member is connecting. It begins the search at a
+// random member, so that many clients don't all choose the same one (gRFC A117).
 func connectOne(members []endpointsharding.ChildState) {
 	for _, m := range members {
 		if m.State.ConnectivityState == connectivity.Connecting {
@@ -247,7 +251,7 @@ func connectOne(members []endpointsharding.ChildState) {
 	}
 }
 
-// ExitIdle has one member connect, unless one is ready or does so already (gRFC A117).
+// ExitIdle makes one member connect, unless a member is ready or connecting (gRFC A117).
 func (b *ringHash) ExitIdle() {
 	b.mu.Lock()
 	members := b.states

@@ -7,34 +7,36 @@ import (
 	"time"
 )
 
-// minEviction is how long an answer stays at least, whatever room it takes.
+// minEviction is how long an answer stays in the cache at least, even if the cache is above its
+// maximum size.
 const minEviction = 5 * time.Second
 
 func (e *answer) valid(now time.Time) bool   { return now.Before(e.expires) }
 func (e *answer) backing(now time.Time) bool { return e.err != nil && now.Before(e.retryAt) }
 
-// useless says whether nothing is lost with e.
+// useless reports whether removing e changes nothing for RPCs.
 func (e *answer) useless(now time.Time) bool {
 	return !e.valid(now) && (e.err == nil || !now.Before(e.forget))
 }
 
-// What an answer takes beside its texts: itself with its places in the map and in the orders, the place of
-// each target, and the timer of a failure.
+// These are bytes that an answer takes in addition to its strings: answerCost for the answer itself and
+// its entries in the map and the lists, placeCost for each target, and wakeCost for the timer after a
+// failure.
 const (
 	answerCost = 432
 	placeCost  = 8
 	wakeCost   = 192
 )
 
-// maxTargets is how many targets answers name together before some have to go, also those that are new. Each has a
-// policy of its own, with connections, and so takes far more than it counts for in the size of an answer. maxListed
-// is how many of one answer are looked at: the best come first.
+// maxTargets is how many different targets all answers together may name; above that, answers are removed even if
+// they are new. Each target has a policy of its own, with connections, and so takes far more memory than the size
+// of an answer says. maxListed is how many targets of one answer are used: the best come first.
 const (
 	maxTargets = 5000
 	maxListed  = 1000
 )
 
-// size is roughly the memory that e takes.
+// size returns roughly the memory that e takes, in bytes.
 func (e *answer) size() int64 {
 	n := answerCost + len(e.key.path) + len(e.key.keys) + len(e.header)
 	for _, c := range e.targets {
@@ -55,7 +57,8 @@ func newCache() *cache {
 
 func (c *cache) len() int { return len(c.answers) }
 
-// get returns an answer, which counts as its use; nil if there is none.
+// get returns the answer for a key and makes it the most recently used one. It returns nil if there
+// is none.
 func (c *cache) get(key cacheKey) *answer {
 	e := c.answers[key]
 	if e != nil {
@@ -67,7 +70,7 @@ func (c *cache) get(key cacheKey) *answer {
 	return e
 }
 
-// add makes an empty answer.
+// add adds an empty answer.
 func (c *cache) add(key cacheKey, now time.Time) *answer {
 	e := &answer{key: key, created: now}
 	e.element = c.order.PushFront(e)
@@ -76,7 +79,8 @@ func (c *cache) add(key cacheKey, now time.Time) *answer {
 	return e
 }
 
-// changed is called with the size that e had. Others may have to go for it.
+// changed updates the cache after a change of e. was is the size that e had before. Other answers
+// may be removed to make room for e.
 func (c *cache) changed(e *answer, was int64, now time.Time, removed func(*answer)) {
 	c.size += e.size() - was
 	if e.route == nil && len(e.targets) > 0 {
@@ -90,9 +94,9 @@ func (c *cache) resize(size int64, now time.Time, removed func(*answer)) {
 	c.shrink(now, removed)
 }
 
-// shrink removes answers that were not used for long: any where they take too much memory, those with targets
-// where there are too many of these. The one that was used last stays: its RPCs, or the lookup that has just
-// changed it, go on with it.
+// shrink removes the least recently used answers: answers with targets while there are too many targets, and
+// any answers while they take too much memory. The most recently used answer stays, as RPCs, or the lookup
+// that has just changed it, are about to use it.
 func (c *cache) shrink(now time.Time, removed func(*answer)) {
 	for c.targets > maxTargets {
 		e := c.oldest(c.routes)
@@ -111,7 +115,8 @@ func (c *cache) shrink(now time.Time, removed func(*answer)) {
 	}
 }
 
-// oldest returns the last answer of an order, nil if that is the one that was used last.
+// oldest returns the least recently used answer in a list, or nil if that is also the most recently
+// used answer of the cache.
 func (c *cache) oldest(order *list.List) *answer {
 	last := order.Back()
 	if last == nil || last.Value == c.order.Front().Value {
@@ -120,7 +125,7 @@ func (c *cache) oldest(order *list.List) *answer {
 	return last.Value.(*answer)
 }
 
-// purge removes what is of no more use.
+// purge removes answers that are of no more use.
 func (c *cache) purge(now time.Time, removed func(*answer)) {
 	for _, e := range c.answers {
 		if e.useless(now) {
@@ -138,7 +143,7 @@ func (c *cache) clear(removed func(*answer)) {
 	}
 }
 
-// remove leaves the timer of a failure alone: RPCs may wait for it.
+// remove removes an answer. It does not stop the timer after a failure, as RPCs may wait for it.
 func (c *cache) remove(e *answer, removed func(*answer)) {
 	c.size -= e.size()
 	c.order.Remove(e.element)
@@ -149,7 +154,7 @@ func (c *cache) remove(e *answer, removed func(*answer)) {
 	removed(e)
 }
 
-// resetBackoff lets everything be asked for again.
+// resetBackoff forgets all failures, so that every key may be looked up again.
 func (c *cache) resetBackoff() {
 	for _, e := range c.answers {
 		was := e.size()

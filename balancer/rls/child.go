@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/internal/balancer/serial"
 )
 
-// hold returns the child of a target, and makes it if there is none. Whoever gets one tells it
-// its state when mu is no more held. mu is held.
+// hold returns the child of a target, and makes one if there is none. The caller must hold mu. For
+// a new child, it calls tell after it has released mu.
 func (b *lb) hold(target string) *child {
 	c := b.children[target]
 	if c == nil {
@@ -29,7 +29,7 @@ func (b *lb) hold(target string) *child {
 	return c
 }
 
-// drop takes back a hold. collect has to follow. mu is held.
+// drop undoes a hold. The caller must hold mu and call collect afterwards.
 func (b *lb) drop(c *child) {
 	if c.refs--; c.refs == 0 {
 		b.cache.targets--
@@ -37,7 +37,7 @@ func (b *lb) drop(c *child) {
 	}
 }
 
-// release gives up what an answer holds. collect has to follow. mu is held.
+// release drops all children of an answer. The caller must hold mu and call collect afterwards.
 func (b *lb) release(e *answer) {
 	for _, c := range e.targets {
 		b.drop(c)
@@ -45,8 +45,8 @@ func (b *lb) release(e *answer) {
 	e.targets = nil
 }
 
-// collect returns the children that nobody holds any more. They are to be closed when mu is
-// not held. mu is held.
+// collect removes and returns the children that nothing holds any more. The caller must hold mu,
+// and closes the children after it has released mu.
 func (b *lb) collect() (dead []*child) {
 	for _, c := range b.unheld {
 		if c.refs == 0 && b.children[c.target] == c {
@@ -65,8 +65,8 @@ func closeAll(children []*child) {
 	}
 }
 
-// tell gives a child the present state. That one which nobody holds any more can't take it is no error, also where
-// that comes about meanwhile.
+// tell passes the current state to a child. It returns no error for a child that nothing holds any more, even if
+// that became so during the call.
 func (b *lb) tell(c *child) error {
 	b.applying.Lock()
 	defer b.applying.Unlock()
@@ -94,7 +94,7 @@ func (b *lb) tell(c *child) error {
 	return err
 }
 
-// isGone reports whether c is closed, or about to be. mu is held.
+// isGone reports whether c is closed or about to be closed. The caller must hold mu.
 func (b *lb) isGone(c *child) bool { return b.closed || b.children[c.target] != c }
 
 func (*child) build(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
@@ -109,7 +109,7 @@ func (c *child) UpdateState(s balancer.State) {
 	if b.children[c.target] != c {
 		return
 	}
-	// Between a failure and the next Ready it counts as failed.
+	// After a failure, Connecting still counts as failed.
 	if c.state.ConnectivityState == connectivity.TransientFailure && s.ConnectivityState == connectivity.Connecting {
 		return
 	}

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// maxAge is how long an answer is good for at most, and if nothing is said.
+	// maxAge is the longest time for which an answer is valid, and the default.
 	maxAge = 5 * time.Minute
-	// minAge is how long one is good for at least. The RPC that waits for an answer has to find it
-	// good, or it would ask again without a pause.
+	// minAge is the shortest time for which an answer is valid. If the answer were not valid when
+	// the RPC that waits for it uses it, the RPC would cause one lookup after the other.
 	minAge = 100 * time.Millisecond
-	// lookupTimeout holds where the configuration says nothing.
+	// lookupTimeout is the default of lookupServiceTimeout.
 	lookupTimeout = 10 * time.Second
-	// maxCacheSize bounds what the configuration may ask for.
+	// maxCacheSize is the largest cache size that a configuration can set, in bytes.
 	maxCacheSize = 5 << 20
-	// placeholder stands for a target when a child's configuration is tried out.
+	// placeholder is the target with which ParseConfig tries out a child's configuration.
 	placeholder = "target_name_to_be_filled_in_later"
 )
 
-// lbConfig is the configuration, immutable.
+// lbConfig is the policy's configuration. It does not change.
 type lbConfig struct {
 	serviceconfig.LoadBalancingConfig
 
@@ -38,17 +38,17 @@ type lbConfig struct {
 	lookupService string
 	timeout       time.Duration
 	maxAge        time.Duration
-	staleAge      time.Duration // 0: answers don't get stale
+	staleAge      time.Duration // 0: answers never become stale
 	cacheSize     int64
 	defaultTarget string
-	serviceConfig string // for the channel to the service
+	serviceConfig string // JSON, for the channel to the service
 
-	policy      balancer.Builder // of the children
+	policy      balancer.Builder // the children's policy
 	fields      map[string]json.RawMessage
 	targetField string
 }
 
-// sameService says whether both are about the same channel to the same service.
+// sameService reports whether both need the same channel to the same service.
 func (c *lbConfig) sameService(o *lbConfig) bool {
 	return c.lookupService == o.lookupService && c.timeout == o.timeout && c.serviceConfig == o.serviceConfig
 }
@@ -93,13 +93,13 @@ func parseLookup(in *lookuppb.RouteLookupConfig) (*lbConfig, error) {
 	return out, nil
 }
 
-// checkTarget finds what grpc.NewClient would not take.
+// checkTarget returns an error if grpc.NewClient would not accept target.
 func checkTarget(target string) error {
 	u, err := url.Parse(target)
 	if err == nil && u.Scheme != "" && resolver.Get(u.Scheme) != nil {
 		return nil
 	}
-	// As grpc.NewClient does: a name without a scheme is the default one's.
+	// Like grpc.NewClient, take a name without a scheme as one of the default scheme.
 	if _, err2 := url.Parse(resolver.GetDefaultScheme() + ":///" + target); err2 != nil {
 		return fmt.Errorf("rls: invalid target URI in lookup_service %s: %w", target, err2)
 	}
@@ -109,8 +109,7 @@ func checkTarget(target string) error {
 	return nil
 }
 
-// checkServiceConfig looks at the policy that a service config chooses; a channel looks at the
-// rest.
+// checkServiceConfig checks the policy of a service config. The channel checks everything else.
 func checkServiceConfig(text json.RawMessage) error {
 	var in struct {
 		LoadBalancingConfig json.RawMessage `json:"loadBalancingConfig"`
@@ -125,7 +124,8 @@ func checkServiceConfig(text json.RawMessage) error {
 	return err
 }
 
-// parseChild takes the first policy that is registered, and tries out its configuration.
+// parseChild chooses the first policy that is registered, and checks its configuration with a trial
+// target.
 func (c *lbConfig) parseChild(policies []map[string]json.RawMessage) error {
 	for _, p := range policies {
 		if len(p) != 1 {

@@ -20,10 +20,11 @@ import (
 
 var logger = grpclog.Component("rls")
 
-// lb is the balancer. The channel calls it one call at a time, and its pickers at any time;
-// lookups and timers have goroutines of their own.
+// lb is the balancer. The channel calls its methods one at a time, and its pickers at any time.
+// Lookups and timers call it from goroutines of their own.
 //
-// Lock order: applying, a call of a child, mu. The channel may be called with any of them.
+// Lock order: applying, a child's lock (package serial), mu. lb may call the channel while it holds
+// any of them.
 type lb struct {
 	// Immutable.
 	cc      balancer.ClientConn
@@ -31,14 +32,14 @@ type lb struct {
 	backoff backoff.Strategy
 	metrics *metrics
 
-	// applying is held while children are told their state.
+	// applying is held while lb updates a child.
 	applying sync.Mutex
 
 	lookups sync.WaitGroup // the goroutines of lookups
 
 	mu            sync.Mutex // guards what follows
 	closed        bool
-	config        *lbConfig // nil before the first
+	config        *lbConfig // nil before the first update
 	state         resolver.State
 	service       *service // nil before the first configuration
 	cache         *cache
@@ -46,14 +47,14 @@ type lb struct {
 	throttle      throttle
 	children      map[string]*child              // by target
 	states        [connectivity.Shutdown + 1]int // how many children are in each
-	unheld        []*child                       // those that nobody held a moment ago; collect closes them
-	defaultTarget *child                         // nil without one; has a hold on it
+	unheld        []*child                       // children whose refs dropped to 0; collect looks at them
+	defaultTarget *child                         // nil without one; lb holds it
 	purging       *time.Timer                    // nil while there is nothing to purge
-	warned        bool                           // that there are too many targets
+	warned        bool                           // a warning was logged that there are too many targets
 }
 
-// publish gives the channel the state of the children, the best first, and a new picker: RPCs
-// that wait look again. mu is held.
+// publish reports the best state of a child, with a new picker that makes RPCs that wait pick
+// again. The caller must hold mu.
 func (b *lb) publish() {
 	if b.closed || b.config == nil {
 		return
@@ -67,19 +68,19 @@ func (b *lb) aggregate() connectivity.State {
 			return s
 		}
 	}
-	return connectivity.Idle // nobody has asked for anything
+	return connectivity.Idle // no RPC has needed a child yet
 }
 
 // child is the policy of a target. lb.mu guards refs and state.
 type child struct {
-	balancer.ClientConn // what it has for its channel
+	balancer.ClientConn // lb.cc; the child, which wraps it, is the policy's ClientConn
 
 	lb     *lb
 	target string
 	policy *serial.Child
 	built  bool // guarded by lb.applying
 
-	refs  int // of answers, and of the default target
+	refs  int // how many times answers and lb.defaultTarget hold it
 	state balancer.State
 }
 
@@ -89,8 +90,8 @@ type service struct {
 	ctx    context.Context // ends lookups
 	cancel context.CancelFunc
 	cc     *grpc.ClientConn // nil if it could not be made
-	err    error            // why not
-	done   chan struct{}    // closed when the channel is watched no more
+	err    error            // why cc is nil
+	done   chan struct{}    // closed when watch has returned
 }
 
 // metrics records what one balancer does.
@@ -98,12 +99,12 @@ type metrics struct {
 	lb       *lb
 	recorder estats.MetricsRecorder
 	target   string
-	id       string // tells the balancers of a process apart
+	id       string // identifies the balancer within the process
 	stop     func()
 }
 
-// picker finds the answer for an RPC, or has it asked for. What it knows is the balancer's; a
-// new one makes RPCs look again.
+// picker finds the answer for an RPC, or starts a lookup. All state is in the balancer; a new
+// picker only makes RPCs that wait pick again.
 type picker struct {
 	lb     *lb
 	config *lbConfig
@@ -111,44 +112,44 @@ type picker struct {
 
 // choice is what to do with an RPC.
 type choice struct {
-	err    error           // why it has to wait, or fails
-	child  balancer.Picker // who decides, without err
+	err    error           // why the RPC waits or fails
+	child  balancer.Picker // the picker that decides if err is nil
 	target string
 	header string
 	dflt   bool // the default target is used
 }
 
-// cacheKey is what answers are kept by: the method, and the keys as one text.
+// cacheKey identifies an answer by the method and the RPC's keys, as one text.
 type cacheKey struct {
 	path, keys string
 }
 
-// answer is what is known for a key: what the service said last, and how it fails since.
+// answer is the cache entry of a key: the service's last response, and the failures since.
 type answer struct {
 	key     cacheKey
 	element *list.Element // in the cache's order
-	route   *list.Element // in its routes; nil without targets
+	route   *list.Element // in the cache's routes; nil without targets
 	created time.Time
 
-	targets []*child // the best first; the answer has a hold on each
+	targets []*child // the best first; the answer holds each
 	header  string
 	expires time.Time // zero without an answer
-	stale   time.Time // from when on it is asked for anew
+	stale   time.Time // when an RPC starts a new lookup although the answer is valid
 
 	failures int
-	err      error     // what RPCs are told of the last lookup, nil if it succeeded
-	retryAt  time.Time // not before that
-	forget   time.Time // the failure is of no interest after that
+	err      error     // the error for RPCs if the last lookup failed; nil if it succeeded
+	retryAt  time.Time // there is no new lookup before that
+	forget   time.Time // the failure is forgotten after that
 	wake     *time.Timer
 }
 
-// cache has answers up to a size; the ones that were not used for longest go first. What it
-// removes it passes to a function.
+// cache holds answers up to a total size. It removes the least recently used answers first, and
+// passes each answer that it removes to a function.
 type cache struct {
 	max, size int64
-	targets   int  // how many children are held
-	crowded   bool // answers had to go because there were too many
+	targets   int  // how many children answers and lb.defaultTarget hold
+	crowded   bool // answers were removed because there were too many targets
 	answers   map[cacheKey]*answer
 	order     *list.List // the most recently used in front
-	routes    *list.List // those with targets, in the same order
+	routes    *list.List // the answers with targets, in the same order
 }

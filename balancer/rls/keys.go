@@ -14,10 +14,10 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// keyBuilder makes the keys of the requests of some methods.
+// keyBuilder makes the keys for RPCs of some methods.
 type keyBuilder struct {
 	headers               []header
-	host, service, method string // keys; empty: not wanted
+	host, service, method string // the names of these keys; "" means that the key is not used
 	constant              map[string]string
 }
 
@@ -26,7 +26,8 @@ type header struct {
 	names []string
 }
 
-// keyBuilders are by "/service/method", or "/service/" for all methods.
+// keyBuilders maps "/service/method", or "/service/" for all other methods of the service, to
+// keyBuilders.
 type keyBuilders map[string]*keyBuilder
 
 func newKeyBuilders(in []*lookuppb.GrpcKeyBuilder) (keyBuilders, error) {
@@ -107,7 +108,7 @@ func unique(seen map[string]bool, key string) error {
 	return nil
 }
 
-// build returns the keys of an RPC, nil if no builder is for it.
+// build returns the keys of an RPC, or nil if there is no keyBuilder for its method.
 func (b keyBuilders) build(info balancer.PickInfo, host string) map[string]string {
 	slash := strings.LastIndexByte(info.FullMethodName, '/') + 1
 	builder := b[info.FullMethodName]
@@ -137,8 +138,8 @@ func (b keyBuilders) build(info balancer.PickInfo, host string) map[string]strin
 	return keys
 }
 
-// text is the same for the same keys, and different for others as long as nobody puts commas
-// and equal signs into them: they are escaped then.
+// text returns the keys as one string. Different keys give different strings, as commas, equal
+// signs and backslashes in them are escaped.
 func text(keys map[string]string) string {
 	var b strings.Builder
 	for i, k := range slices.Sorted(maps.Keys(keys)) {

@@ -14,8 +14,8 @@ import (
 
 var errThrottled = errors.New("RLS call throttled at client side")
 
-// request begins a lookup, unless there are too many that fail; then it is one of those. It
-// says whether there is an answer to wait for. mu is held.
+// request starts a lookup and returns true. If the throttle refuses it, because too many lookups
+// fail, request records a failed lookup and returns false. The caller must hold mu.
 func (b *lb) request(key cacheKey, keys map[string]string, e *answer) (begun bool) {
 	now := time.Now()
 	if !b.throttle.allow(now, rand.Float64()) {
@@ -35,7 +35,7 @@ func (b *lb) request(key cacheKey, keys map[string]string, e *answer) (begun boo
 	return true
 }
 
-// answered takes the result of a lookup.
+// answered handles the result of a lookup.
 func (b *lb) answered(s *service, key cacheKey, out *lookuppb.RouteLookupResponse, err error) {
 	b.mu.Lock()
 	delete(b.pending, key)
@@ -51,7 +51,7 @@ func (b *lb) answered(s *service, key cacheKey, out *lookuppb.RouteLookupRespons
 	switch {
 	case err == nil:
 		fresh = b.succeeded(key, out, now)
-	case s == b.service: // the end of the one before says nothing
+	case s == b.service: // a failure of an earlier service's lookup does not count
 		b.failed(key, err, now)
 	}
 	dead := b.collect()
@@ -69,7 +69,8 @@ func (b *lb) answered(s *service, key cacheKey, out *lookuppb.RouteLookupRespons
 	}
 }
 
-// warning returns what to log of an answer with so many targets: that a bound was reached, the first time. mu is held.
+// warning returns a warning to log after an answer with listed targets, or "". It warns the first time that a limit on
+// targets is exceeded. The caller must hold mu.
 func (b *lb) warning(listed int) string {
 	switch {
 	case b.warned:
@@ -86,7 +87,8 @@ func (b *lb) warning(listed int) string {
 	return ""
 }
 
-// succeeded keeps an answer, and returns the children that are new with it. mu is held.
+// succeeded stores a response, and returns the children that it has made for new targets. The
+// caller must hold mu.
 func (b *lb) succeeded(key cacheKey, out *lookuppb.RouteLookupResponse, now time.Time) (fresh []*child) {
 	e := b.entry(key, now)
 	was := e.size()
@@ -117,8 +119,8 @@ func (b *lb) succeeded(key cacheKey, out *lookuppb.RouteLookupResponse, now time
 	return fresh
 }
 
-// failed keeps a failure, until which is over RPCs with the key fail, or take an answer that is
-// still good. mu is held.
+// failed stores a failure. Until the back-off ends, RPCs with the key use an answer that is still
+// valid, or the default target, or fail. The caller must hold mu.
 func (b *lb) failed(key cacheKey, err error, now time.Time) {
 	e := b.entry(key, now)
 	was := e.size()
@@ -129,7 +131,7 @@ func (b *lb) failed(key cacheKey, err error, now time.Time) {
 	if e.wake != nil {
 		e.wake.Stop()
 	}
-	// RPCs that wait for better times look again then.
+	// When the back-off ends, RPCs that wait for ready pick again.
 	e.wake = time.AfterFunc(pause, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -138,7 +140,8 @@ func (b *lb) failed(key cacheKey, err error, now time.Time) {
 	b.cache.changed(e, was, now, b.release)
 }
 
-// entry returns the answer for a key, an empty one if there is none. mu is held.
+// entry returns the answer for a key. It adds an empty one if there is none. The caller must hold
+// mu.
 func (b *lb) entry(key cacheKey, now time.Time) *answer {
 	e := b.cache.get(key)
 	if e == nil {
@@ -149,7 +152,7 @@ func (b *lb) entry(key cacheKey, now time.Time) *answer {
 	return e
 }
 
-// serviceIsBack forgets all failures.
+// serviceIsBack forgets all failures and makes RPCs that wait pick again.
 func (b *lb) serviceIsBack(s *service) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +162,7 @@ func (b *lb) serviceIsBack(s *service) {
 	}
 }
 
-// lookup asks once, for as long as the configuration allows.
+// lookup sends one request, with the configuration's timeout.
 func (s *service) lookup(keys map[string]string, reason lookuppb.RouteLookupRequest_Reason, header string) (*lookuppb.RouteLookupResponse, error) {
 	if s.cc == nil {
 		return nil, s.err

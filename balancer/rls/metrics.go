@@ -61,7 +61,7 @@ func newMetrics(b *lb) *metrics {
 	return m
 }
 
-// report is called when somebody reads the gauges.
+// report records the gauges. The metrics recorder calls it when they are read.
 func (m *metrics) report(r estats.AsyncMetricsRecorder) error {
 	m.lb.mu.Lock()
 	config, entries, size := m.lb.config, m.lb.cache.len(), m.lb.cache.size
@@ -78,7 +78,7 @@ func (m *metrics) failedPick(ctx context.Context, service string) {
 	failedPicks.Record(m.recorder, 1, m.target, service, estats.CustomLabelFromContext(ctx))
 }
 
-// pick counts a pick of a child, unless it has yet to be made.
+// pick counts a pick of a child's picker, unless the RPC waits for another picker.
 func (m *metrics) pick(ctx context.Context, service string, c choice, err error) {
 	result := "complete"
 	switch {
@@ -97,13 +97,14 @@ func (m *metrics) pick(ctx context.Context, service string, c choice, err error)
 	counter.Record(m.recorder, 1, m.target, service, c.target, result, estats.CustomLabelFromContext(ctx))
 }
 
-// isStatus says whether an error of Pick fails RPCs that wait for ready, too.
+// isStatus reports whether an error of Pick is a status, with which even RPCs that wait for ready
+// fail.
 func isStatus(err error) bool {
 	_, ok := status.FromError(err)
 	return ok
 }
 
-// uuid is a random one (RFC 9562, version 4).
+// uuid returns a random UUID (RFC 9562, version 4).
 func uuid() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // does not fail

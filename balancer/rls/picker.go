@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// headerKey is where RPCs carry what the service said beside the targets.
+// headerKey is the metadata key for the header data in an answer of the service.
 const headerKey = "x-google-rls-data"
 
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
@@ -28,13 +28,14 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if err != nil {
 		return res, err
 	}
-	if !c.dflt { // the service said something beside the targets, be it nothing
+	if !c.dflt { // the header data of an answer is sent even if it is empty
 		res.Metadata = metadata.Join(res.Metadata, metadata.MD{headerKey: []string{c.header}})
 	}
 	return res, nil
 }
 
-// choose finds the answer for a key, and asks for one if it has to.
+// choose decides about an RPC by the answer for its key. It starts a lookup if there is no valid
+// answer, or if the answer is stale.
 func (b *lb) choose(key cacheKey, keys map[string]string) choice {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,19 +57,19 @@ func (b *lb) choose(key cacheKey, keys map[string]string) choice {
 		return choice{err: balancer.ErrNoSubConnAvailable}
 	case b.defaultTarget != nil:
 		return choice{child: b.defaultTarget.state.Picker, target: b.defaultTarget.target, dflt: true}
-	case e == nil: // the failure had no room
+	case e == nil: // the cache had no room for the failure
 		return choice{err: serviceError(errThrottled)}
 	}
 	return choice{err: e.err}
 }
 
-// serviceError is what RPCs fail with after a lookup has failed. It is not a status, whatever
-// err is, so those that wait for ready wait for the next lookup.
+// serviceError returns the error of RPCs after a lookup has failed with err. It is not a status,
+// even if err is one, so RPCs that wait for ready wait for the next lookup.
 func serviceError(err error) error {
 	return errors.New("most recent error from RLS server: " + err.Error())
 }
 
-// choose takes the first target that has not failed, or else the last one.
+// choose chooses the first target that is not in TransientFailure, or else the last one.
 func (e *answer) choose() choice {
 	for i, c := range e.targets {
 		if c.state.ConnectivityState != connectivity.TransientFailure || i == len(e.targets)-1 {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// purgeInterval is how often answers are looked through for those that are of no more use.
+// purgeInterval is the interval at which answers that are of no more use are removed.
 const purgeInterval = time.Minute
 
-// purge is the timer's.
+// purge removes answers that are of no more use. The timer calls it.
 func (b *lb) purge() {
 	b.mu.Lock()
 	b.cache.purge(time.Now(), b.release)
@@ -23,7 +23,7 @@ func (b *lb) purge() {
 	closeAll(dead)
 }
 
-// schedulePurge starts the timer if there is something to purge. mu is held.
+// schedulePurge starts the timer unless it runs or the cache is empty. The caller must hold mu.
 func (b *lb) schedulePurge() {
 	if b.purging == nil && !b.closed && b.cache.len() > 0 {
 		b.purging = time.AfterFunc(purgeInterval, b.purge)

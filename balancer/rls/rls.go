@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rls is a balancer that asks a server of the service
-// grpc.lookup.v1.RouteLookupService where each RPC is to go. The answer names targets, each
-// of which gets a child policy. Importing the package registers the policy.
+// Package rls has a balancing policy that asks a server of the service
+// grpc.lookup.v1.RouteLookupService where to send each RPC. The answer names targets, each of which
+// gets a child policy. Importing the package registers the policy.
 //
-// Its configuration is a message of grpc.lookup.v1 as JSON (rls_config.proto), and what child
-// policies are to be made of:
+// Its configuration has a message of grpc.lookup.v1 as JSON (rls_config.proto), and the
+// configuration of the child policies:
 //
 //	{
 //	  "routeLookupConfig": {
@@ -17,24 +17,24 @@
 //	    }],
 //	    "lookupService": "dns:///lookup.example.com",
 //	    "lookupServiceTimeout": "10s",
-//	    "maxAge": "300s",        // how long an answer is good for; 5 minutes at most, 0.1 s at least
-//	    "staleAge": "240s",      // when it is asked for anew, while it is still in use
+//	    "maxAge": "300s",        // how long an answer is valid; from 0.1 s to 5 minutes
+//	    "staleAge": "240s",      // when a new lookup begins; the answer stays in use meanwhile
 //	    "cacheSizeBytes": 1048576,
 //	    "defaultTarget": "..."   // for RPCs that the service has no answer for
 //	  },
 //	  "routeLookupChannelServiceConfig": {...},    // for the channel to the service
 //	  "childPolicy": [{"policy": {...}}],          // the first one that is registered
-//	  "childPolicyConfigTargetFieldName": "field"  // of its configuration, for the target
+//	  "childPolicyConfigTargetFieldName": "field"  // of its configuration; it gets the target
 //	}
 //
-// An RPC whose keys nobody has asked for yet waits for the answer. If there is none, because the
-// service fails, is slow, or is asked too much, RPCs with these keys go to the default target,
-// or fail with codes.Unavailable without one, and the service is not asked about them again
-// for a while: a second at first, two minutes at last. Of the targets in an answer, RPCs go to
-// the first that is not in TransientFailure. What else the answer says travels with them in
-// "x-google-rls-data".
+// An RPC whose keys have no answer yet waits for one. If the lookup fails, because the service
+// fails, is slow, or gets too many requests, RPCs with these keys go to the default target, or fail
+// with codes.Unavailable if there is none. The policy then does not ask about these keys for a
+// while: for a second at first, for two minutes after many failures. Of the targets in an answer,
+// RPCs go to the first that is not in TransientFailure. They carry the answer's header data in the
+// metadata "x-google-rls-data".
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package rls
 
 import (
@@ -137,8 +137,8 @@ func (b *lb) UpdateClientConnState(s balancer.ClientConnState) error {
 	return first
 }
 
-// configure takes a configuration, and returns the service that it replaces, if any. mu is
-// held.
+// configure applies a configuration. It returns the service that it replaces, or nil. The caller
+// must hold mu.
 func (b *lb) configure(config *lbConfig, state resolver.State) (old *service) {
 	before := b.config
 	b.config, b.state = config, state
@@ -186,7 +186,7 @@ func (b *lb) ExitIdle() {
 	}
 }
 
-// running returns the children. mu is held.
+// running returns the children. The caller must hold mu.
 func (b *lb) running() []*child {
 	out := make([]*child, 0, len(b.children))
 	for _, c := range b.children {
@@ -195,7 +195,7 @@ func (b *lb) running() []*child {
 	return out
 }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (b *lb) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
 // Close implements balancer.Balancer.

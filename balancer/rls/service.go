@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/internal/balancer/ownchannel"
 )
 
-// startService returns at once.
+// startService makes the channel to the service and begins to connect it. It does not wait for the
+// connection.
 func startService(b *lb, config *lbConfig) *service {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &service{config: config, ctx: ctx, cancel: cancel, done: make(chan struct{})}
@@ -19,7 +20,7 @@ func startService(b *lb, config *lbConfig) *service {
 		close(s.done)
 		return s
 	}
-	s.cc.Connect() // the first RPC is not to wait for that, too
+	s.cc.Connect() // so that the first lookup need not wait for the connection
 	go s.watch(b)
 	return s
 }
@@ -32,8 +33,8 @@ func options(b *lb, config *lbConfig) []grpc.DialOption {
 	return opts
 }
 
-// watch lets everything be asked for again when the service is back after a failure: what
-// lookups failed for may be over.
+// watch forgets failed lookups when the channel becomes ready after a failure, as the cause of
+// these failures may be gone. It returns when ctx ends.
 func (s *service) watch(b *lb) {
 	defer close(s.done)
 	failed := false
@@ -53,7 +54,7 @@ func (s *service) watch(b *lb) {
 	}
 }
 
-// stop ends lookups and closes the channel. A nil service is stopped already.
+// stop ends lookups and closes the channel. s may be nil.
 func (s *service) stop() {
 	if s == nil {
 		return

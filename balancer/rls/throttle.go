@@ -4,8 +4,8 @@ package rls
 
 import "time"
 
-// A client throttles itself when its requests fail: it sends about throttleRatio times as
-// many as are accepted, and throttlePadding that are always let through.
+// A client throttles itself when its requests fail. It sends about throttleRatio times as many
+// requests as the service accepts, and throttlePadding more.
 const (
 	throttleWindow  = 30 * time.Second
 	throttleBuckets = 30
@@ -13,7 +13,7 @@ const (
 	throttlePadding = 8
 )
 
-// throttle counts requests of the last 30 seconds. The zero value is ready for use.
+// throttle counts the requests of the last 30 seconds. The zero value is ready for use.
 type throttle struct {
 	buckets [throttleBuckets]bucket
 }
@@ -23,8 +23,8 @@ type bucket struct {
 	accepted, throttled int
 }
 
-// allow says whether to send a request, given a random number in [0, 1). One that is not sent
-// counts as one that the service did not accept.
+// allow reports whether to send a request. random is a random number in [0, 1). A request that is
+// not sent counts as one that the service did not accept.
 func (t *throttle) allow(now time.Time, random float64) bool {
 	accepted, throttled := t.sum(now)
 	requests := float64(accepted + throttled)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package roundrobin is the round_robin policy (gRFC A61): every endpoint has a
-// connection, and RPCs go to those that are ready in turn. Importing the package grpc
-// registers it.
+// Package roundrobin has the round_robin policy (gRFC A61): it connects to every endpoint, and
+// sends RPCs to the endpoints that are ready in turn. Importing package grpc registers it.
 package roundrobin
 
 import (
@@ -31,8 +30,8 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return &roundRobin{endpointsharding.NewBalancer(cc, opts, child, endpointsharding.Options{})}
 }
 
-// roundRobin is the sharding, whose own picker goes round already; it only has the
-// children look at the health of their servers.
+// roundRobin is an endpointsharding balancer, whose own picker takes turns already. roundRobin only
+// turns on health listening of its children.
 type roundRobin struct{ balancer.Balancer }
 
 // OwnsSubConns implements subconns.Owner.

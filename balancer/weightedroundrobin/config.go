@@ -12,22 +12,22 @@ import (
 // Name is the name of the policy.
 const Name = "weighted_round_robin"
 
-// leastUpdatePeriod is how often weights are computed anew at most.
+// leastUpdatePeriod is the shortest period at which weights are recomputed.
 const leastUpdatePeriod = 100 * time.Millisecond
 
 // config is the policy's configuration (gRFC A58).
 type config struct {
 	serviceconfig.LoadBalancingConfig
 
-	outOfBand       bool          // reports come on streams, not with RPCs
-	outOfBandPeriod time.Duration // how often they are asked for
-	blackout        time.Duration // how long a server must have reported before it counts
-	expiration      time.Duration // how long after its last report it counts
-	updatePeriod    time.Duration // how often the weights are computed anew
-	penalty         float64       // what a rate of errors counts, beside utilization
+	outOfBand       bool          // load reports come on streams of their own, not with RPCs
+	outOfBandPeriod time.Duration // the interval at which servers send load reports on streams
+	blackout        time.Duration // how long a server must have reported before its weight is used
+	expiration      time.Duration // how long a server's weight is used after its last report
+	updatePeriod    time.Duration // the interval at which the weights are recomputed
+	penalty         float64       // the factor by which the error rate adds to utilization
 }
 
-// configJSON has the defaults when defaultConfig made it.
+// configJSON is the configuration in JSON. ParseConfig sets the defaults.
 type configJSON struct {
 	EnableOOBLoadReport     bool
 	OOBReportingPeriod      iserviceconfig.Duration

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// The metrics of gRFC A78, with the label of gRFC A89. Each counts in updates of the
-// weights.
+// These are the metrics of gRFC A78, with the label of gRFC A89. Each is recorded when the weights
+// are updated.
 var (
 	fallbacks = estats.RegisterInt64Count(estats.MetricDescriptor{
 		Name:           "grpc.lb.wrr.rr_fallback",
@@ -47,8 +47,8 @@ var (
 
 type backendServiceKey struct{}
 
-// SetBackendService returns the state with the name of a backend service, by which the
-// policy labels its metrics (gRFC A89).
+// SetBackendService returns state with the name of a backend service, with which the policy labels
+// its metrics (gRFC A89).
 func SetBackendService(state resolver.State, backendService string) resolver.State {
 	state.Attributes = state.Attributes.WithValue(backendServiceKey{}, backendService)
 	return state

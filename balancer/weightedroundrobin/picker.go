@@ -17,17 +17,17 @@ type entry struct {
 	picker balancer.Picker
 }
 
-// picker goes round its entries by their weights, which it computes anew from time to
-// time while it is used: a channel without RPCs has no timer.
+// picker picks among its entries in proportion to their weights. It recomputes the weights
+// periodically while RPCs use it. Without RPCs it has no timer.
 type picker struct {
 	// Immutable.
-	entries []entry // one at least
+	entries []entry // not empty
 	config  *config
 	meter   meter
 
 	choices  atomic.Uint64
 	schedule atomic.Pointer[schedule]
-	resting  atomic.Bool // there is no timer, and the schedule may be old
+	resting  atomic.Bool // the timer does not run, and the schedule may be old
 
 	mu     sync.Mutex
 	timer  *time.Timer
@@ -68,7 +68,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return result, nil
 }
 
-// update computes the schedule. mu is held.
+// update recomputes the schedule. The caller must hold mu.
 func (p *picker) update() {
 	p.seen = p.choices.Load()
 	r := readings{weights: make([]float64, len(p.entries))}
@@ -87,7 +87,8 @@ func (p *picker) update() {
 	p.meter.update(r)
 }
 
-// tick updates the weights, or rests when there were no RPCs since the last time.
+// tick updates the weights. If there were no RPCs since the last update, it stops the timer until
+// the next RPC.
 func (p *picker) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

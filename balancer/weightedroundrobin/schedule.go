@@ -7,31 +7,31 @@ import (
 	"sort"
 )
 
-// readings are the weights of the endpoints at one time.
+// readings has the weights of the endpoints at one moment.
 type readings struct {
 	weights     []float64 // 0: not usable
-	early, late int       // how many are not yet, and no longer usable
+	early, late int       // how many are not usable yet, and how many are not usable any more
 }
 
 func (r readings) usable() int { return len(r.weights) - r.early - r.late }
 
-// schedule chooses among endpoints by a number that grows with each choice. It does not
-// change, so any number of goroutines use it without waiting for each other.
+// schedule chooses an endpoint for each number; the caller increments the number for each choice. A
+// schedule does not change, so goroutines can use it concurrently without a lock.
 //
-// The line of all 64-bit numbers is cut into one piece for each endpoint, as long as its
-// weight. A number times the golden ratio, of which the whole part is dropped, walks
-// around that line so evenly that each endpoint gets its share of any stretch of choices,
-// well spaced.
+// The range of 64-bit numbers is divided into one interval for each endpoint, with a length in
+// proportion to its weight. The fractional parts of multiples of the golden ratio are spread so
+// evenly over that range that in any series of choices each endpoint gets its share, at regular
+// distances.
 type schedule struct {
 	count uint64
-	ends  []uint64 // where the pieces end; nil: all pieces have the same length
+	ends  []uint64 // where the intervals end; nil: all have the same length
 }
 
 // golden is the golden ratio's fractional part times 2^64.
 const golden = 0x9e3779b97f4a7c15
 
-// newSchedule makes a schedule for one endpoint or more. Those without a weight get the
-// average of the others; when fewer than two have one, all are the same.
+// newSchedule returns a schedule for one or more endpoints. Endpoints without a weight get the
+// average weight of the others. If fewer than two endpoints have a weight, all get the same.
 func newSchedule(r readings) *schedule {
 	s := &schedule{count: uint64(len(r.weights))}
 	usable := r.usable()
@@ -54,14 +54,14 @@ func newSchedule(r readings) *schedule {
 		at += w
 		s.ends[i] = fraction(at / total)
 	}
-	s.ends[len(s.ends)-1] = math.MaxUint64 // whatever was lost in rounding
+	s.ends[len(s.ends)-1] = math.MaxUint64 // corrects rounding errors
 	if same {
 		s.ends = nil
 	}
 	return s
 }
 
-// fraction returns f of 2^64, for f from 0 to 1.
+// fraction returns f * 2^64 for f from 0 to 1, but at most MaxUint64.
 func fraction(f float64) uint64 {
 	if f = math.Ldexp(f, 64); f < math.MaxUint64 {
 		return uint64(f)
@@ -69,7 +69,7 @@ func fraction(f float64) uint64 {
 	return math.MaxUint64
 }
 
-// index returns which endpoint the n-th choice is.
+// index returns the index of the endpoint for the n-th choice.
 func (s *schedule) index(n uint64) int {
 	if s.ends == nil {
 		return int(n % s.count)

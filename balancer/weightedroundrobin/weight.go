@@ -13,16 +13,17 @@ import (
 	"google.golang.org/grpc/orca"
 )
 
-// history is what an endpoint has reported. It has no clock and no lock.
+// history is the state that follows from an endpoint's load reports. It has no clock and no lock.
 type history struct {
 	weight float64
-	// since is when the reports began that may count; zero before that.
+	// since is the time of the first usable report, counted anew after a reconnect or a gap; zero
+	// if there is none.
 	since time.Time
-	// last is when the last report came that may count; zero before that.
+	// last is the time of the last usable report; zero if there is none.
 	last time.Time
 }
 
-// add takes a report. One that lacks what the weight is made of changes nothing.
+// add handles a report. It ignores a report that gives no weight.
 func (h *history) add(r *orcapb.OrcaLoadReport, penalty float64, now time.Time) {
 	w := weightOf(r, penalty)
 	if w == 0 {
@@ -34,8 +35,8 @@ func (h *history) add(r *orcapb.OrcaLoadReport, penalty float64, now time.Time) 
 	}
 }
 
-// weightOf returns queries a second over utilization, to which errors add; 0 if it can't
-// be said.
+// weightOf returns the weight in a report: queries per second divided by utilization, to which
+// errors add. It returns 0 if the report gives no weight.
 func weightOf(r *orcapb.OrcaLoadReport, penalty float64) float64 {
 	utilization := r.GetApplicationUtilization()
 	if !(utilization > 0) {
@@ -48,14 +49,14 @@ func weightOf(r *orcapb.OrcaLoadReport, penalty float64) float64 {
 	if eps := r.GetEps(); eps > 0 {
 		utilization += eps / qps * penalty
 	}
-	// A report of absurd numbers is none.
+	// Ignore a report with absurd numbers.
 	if w := qps / utilization; w > 0 && w <= math.MaxFloat32 {
 		return w
 	}
 	return 0
 }
 
-// usability says why an endpoint has a weight or none.
+// usability says whether an endpoint's weight can be used, and why not.
 type usability int
 
 const (
@@ -64,13 +65,13 @@ const (
 	tooLate
 )
 
-// value returns the weight that counts now, which is above zero if it is usable.
+// value returns the weight at the time now. It is above zero if it is usable.
 func (h *history) value(c *config, now time.Time) (float64, usability) {
 	switch {
 	case h.last.IsZero():
 		return 0, tooEarly
 	case now.Sub(h.last) >= c.expiration:
-		// When reports come again, they have to do so for the time of the blackout.
+		// When reports come again, the blackout period begins again.
 		h.since = time.Time{}
 		return 0, tooLate
 	case c.blackout > 0 && (h.since.IsZero() || now.Sub(h.since) < c.blackout):
@@ -79,17 +80,17 @@ func (h *history) value(c *config, now time.Time) (float64, usability) {
 	return h.weight, usable
 }
 
-// endpoint is one of the balancer's, and lives as long as it is resolved. It is safe for
-// concurrent use.
+// endpoint is an endpoint of the balancer. It lives as long as the resolver returns it. It is safe
+// for concurrent use.
 type endpoint struct {
-	done func(balancer.DoneInfo) // takes the report of an RPC; made once, for all
+	done func(balancer.DoneInfo) // handles the load report of an RPC; made once, for all RPCs
 
 	mu      sync.Mutex
 	config  *config
 	reports history
 	closed  bool
-	ready   *balancer.SubConn // nil without one
-	stop    func()            // ends reports out of band; nil when there are none
+	ready   *balancer.SubConn // the SubConn that is ready; nil if none is
+	stop    func()            // ends the stream of load reports; nil if there is none
 }
 
 func newEndpoint(c *config) *endpoint {
@@ -115,7 +116,7 @@ func (e *endpoint) value(now time.Time) (float64, usability) {
 	return e.reports.value(e.config, now)
 }
 
-// reconfigure takes another configuration.
+// reconfigure changes the configuration.
 func (e *endpoint) reconfigure(c *config) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -126,15 +127,15 @@ func (e *endpoint) reconfigure(c *config) {
 	}
 }
 
-// changed follows the state of a SubConn of the endpoint, which stays where it is: that is
-// what it is known by. While there is more than one, the last that became ready counts.
+// changed handles a new state of a SubConn of the endpoint. The pointer sc identifies the SubConn.
+// If several SubConns are ready, the last one that became ready counts.
 func (e *endpoint) changed(sc *balancer.SubConn, s connectivity.State) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case s == connectivity.Ready:
 		e.ready = sc
-		e.reports.since = time.Time{} // it may be another server now
+		e.reports.since = time.Time{} // the new connection may lead to another server
 	case sc == e.ready:
 		e.ready = nil
 	default:
@@ -150,7 +151,8 @@ func (e *endpoint) close() {
 	e.listen()
 }
 
-// listen begins reports out of band, or ends them, as it should be now. mu is held.
+// listen ends the stream of load reports, and starts a new one if the configuration asks for it and
+// a SubConn is ready. The caller must hold mu.
 func (e *endpoint) listen() {
 	if e.stop != nil {
 		e.stop()

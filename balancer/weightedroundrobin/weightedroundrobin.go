@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package weightedroundrobin spreads RPCs over the endpoints by what load these report
-// (gRFC A58): the more queries a second a server does for the utilization it has, the
-// more it gets. Importing the package registers the policy.
+// Package weightedroundrobin has a policy that spreads RPCs over endpoints by the load that they
+// report (gRFC A58): the more queries per second a server handles in relation to its utilization,
+// the more RPCs it gets. Importing the package registers the policy.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package weightedroundrobin
 
 import (
@@ -41,8 +41,7 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return b
 }
 
-// ParseConfig returns a *config. The error of a negative errorUtilizationPenalty is that
-// of gRFC A58.
+// ParseConfig returns a *config. As gRFC A58 says, a negative errorUtilizationPenalty is an error.
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	raw := configJSON{
 		OOBReportingPeriod:      iserviceconfig.Duration(10 * time.Second),
@@ -67,8 +66,8 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 	}, nil
 }
 
-// weightedRoundRobin is the balancer. What it doesn't do itself, the one for all
-// endpoints does, which is embedded.
+// weightedRoundRobin is the balancer. The embedded endpointsharding balancer has a child for each
+// endpoint, and the methods that weightedRoundRobin has not.
 type weightedRoundRobin struct {
 	balancer.Balancer
 
@@ -76,8 +75,7 @@ type weightedRoundRobin struct {
 	cc     balancer.ClientConn
 	target string
 
-	// mu is taken during reports of the embedded balancer, so it is not held in calls
-	// to it.
+	// mu is taken in reports of the embedded balancer, so it must not be held in calls of it.
 	mu        sync.Mutex
 	closed    bool
 	config    *config
@@ -87,7 +85,8 @@ type weightedRoundRobin struct {
 	picker    *picker // nil while nothing is ready
 }
 
-// UpdateClientConnState passes the endpoints on. Those that stay keep their weights.
+// UpdateClientConnState passes the endpoints to the embedded balancer. Endpoints that stay keep
+// their weights.
 func (b *weightedRoundRobin) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*config)
 	if !ok {
@@ -101,7 +100,7 @@ func (b *weightedRoundRobin) UpdateClientConnState(s balancer.ClientConnState) e
 	return err
 }
 
-// adopt makes endpoints for those that are new, and returns those that are gone.
+// adopt replaces the endpoints by those in s. It returns the endpoints that are gone.
 func (b *weightedRoundRobin) adopt(s resolver.State, c *config) (gone []*endpoint) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,7 +132,7 @@ func (b *weightedRoundRobin) adopt(s resolver.State, c *config) (gone []*endpoin
 	return gone
 }
 
-// Close ends the updates of weights and the reports.
+// Close closes the embedded balancer, and ends updates of the weights and streams of load reports.
 func (b *weightedRoundRobin) Close() {
 	b.Balancer.Close()
 	b.mu.Lock()
@@ -149,7 +148,8 @@ func (b *weightedRoundRobin) Close() {
 // OwnsSubConns implements subconns.Owner.
 func (*weightedRoundRobin) OwnsSubConns() {}
 
-// report replaces the picker of endpoints that are ready by our own.
+// report passes a state of the embedded balancer to the channel. If it is Ready, report replaces
+// the picker.
 func (b *weightedRoundRobin) report(s balancer.State) {
 	if p := b.renew(s); p != nil {
 		s.Picker = p
@@ -157,7 +157,7 @@ func (b *weightedRoundRobin) report(s balancer.State) {
 	b.cc.UpdateState(s)
 }
 
-// renew ends the former picker and makes another, unless nothing is ready.
+// renew closes the current picker, and returns a new one if the state is Ready, otherwise nil.
 func (b *weightedRoundRobin) renew(s balancer.State) *picker {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,7 +172,7 @@ func (b *weightedRoundRobin) renew(s balancer.State) *picker {
 			continue
 		}
 		e, known := b.endpoints.Get(child.Endpoint)
-		if !known { // it is about to go
+		if !known { // the endpoint is not in the last update: a report without it will come
 			e = newEndpoint(b.config)
 		}
 		entries = append(entries, entry{e, child.State.Picker})
@@ -181,7 +181,7 @@ func (b *weightedRoundRobin) renew(s balancer.State) *picker {
 	return b.picker
 }
 
-// endpointOf returns the endpoint of an address, nil for none.
+// endpointOf returns the endpoint of the first address that has one, or nil.
 func (b *weightedRoundRobin) endpointOf(addrs []resolver.Address) *endpoint {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -193,7 +193,7 @@ func (b *weightedRoundRobin) endpointOf(addrs []resolver.Address) *endpoint {
 	return nil
 }
 
-// children is what the balancer of the endpoints has for its channel.
+// children is the ClientConn of the embedded balancer.
 type children struct {
 	balancer.ClientConn
 	parent *weightedRoundRobin
@@ -202,8 +202,8 @@ type children struct {
 // UpdateState implements balancer.ClientConn.
 func (c *children) UpdateState(s balancer.State) { c.parent.report(s) }
 
-// NewSubConn implements balancer.ClientConn. The endpoint hears of the SubConn's states
-// before the child does.
+// NewSubConn implements balancer.ClientConn. The endpoint gets each state of the SubConn before the
+// child does.
 func (c *children) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
 	e, listener := c.parent.endpointOf(addrs), opts.StateListener
 	if e == nil || listener == nil {
@@ -215,7 +215,7 @@ func (c *children) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConn
 		e.changed(&sc, s.ConnectivityState)
 		listener(s)
 	}
-	// sc is written before anybody can call Connect, and so before the listener runs.
+	// sc is set before anything can call its Connect, and so before its listener runs.
 	//lint:ignore SA1019 the child has its reasons
 	sc, err := c.ClientConn.NewSubConn(addrs, opts)
 	return sc, err

@@ -11,21 +11,21 @@ import (
 // Name is the name of the policy.
 const Name = "weighted_target_experimental"
 
-// LBConfig is the policy's configuration. In JSON its field is "targets".
+// LBConfig is the policy's configuration. In JSON it has one field, "targets".
 type LBConfig struct {
 	serviceconfig.LoadBalancingConfig `json:"-"`
 
-	// Targets are the children by their names.
+	// Targets maps the children's names to the children.
 	Targets map[string]Target `json:"targets,omitempty"`
 }
 
-// Target is a child.
+// Target is the configuration of a child.
 type Target struct {
-	// Weight is the child's share of RPCs, in relation to the sum of those that can
-	// take some. In JSON "weight".
+	// Weight is the child's share of RPCs, relative to the sum of the weights of all children that
+	// can take RPCs. In JSON it is "weight".
 	Weight uint32 `json:"weight,omitempty"`
-	// ChildPolicy is the child's policy. In JSON "childPolicy", a list of which the
-	// first that is known is taken. A target without one takes no RPCs.
+	// ChildPolicy is the child's policy. In JSON it is "childPolicy", a list of policies; the first
+	// that is registered is used. A target without a policy takes no RPCs.
 	ChildPolicy *iserviceconfig.BalancerConfig `json:"childPolicy,omitempty"`
 }
 

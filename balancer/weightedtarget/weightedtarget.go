@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package weightedtarget shares RPCs among child policies by weight (gRFC A28). With xDS
-// each is a locality. Endpoints must say which child they are for, as only xDS does.
-// Importing the package registers the policy.
+// Package weightedtarget has a policy that distributes RPCs among child policies by weight (gRFC
+// A28). With xDS each child is a locality. The endpoints must be marked with the child that they
+// are for, which only xDS does. Importing the package registers the policy.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package weightedtarget
 
 import (
@@ -28,8 +28,8 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-// NewRandomWRR returns what chooses among the children. It may be replaced before the
-// first balancer is built.
+// NewRandomWRR returns the scheduler that chooses among the children. A program may replace it
+// before the first balancer is built.
 var NewRandomWRR = wrr.NewRandom
 
 func init() {
@@ -40,8 +40,8 @@ var logger = internalgrpclog.NewPrefixLogger(grpclog.Component("weightedtarget")
 
 type localityKey struct{}
 
-// LocalityFromResolverState returns the name of the target that the state is for, as a
-// policy below this one gets it; empty elsewhere.
+// LocalityFromResolverState returns the name of the target that the state is for, if the caller is
+// a policy below this one. Otherwise it returns "".
 func LocalityFromResolverState(state resolver.State) string {
 	name, _ := state.Attributes.Value(localityKey{}).(string)
 	return name
@@ -87,7 +87,7 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 	return config, nil
 }
 
-// weightedTarget is the balancer. It is called one call at a time, so it needs no lock.
+// weightedTarget is the balancer. It needs no lock, as its methods are not called concurrently.
 type weightedTarget struct {
 	// Immutable.
 	cc     balancer.ClientConn
@@ -97,7 +97,7 @@ type weightedTarget struct {
 	children few.Map[string, *gracefulswitch.Balancer]
 }
 
-// childConn is what a child has for its channel.
+// childConn is the ClientConn of a child.
 type childConn struct {
 	balancer.ClientConn
 	name   string
@@ -112,8 +112,8 @@ func (c *childConn) UpdateState(s balancer.State) {
 	c.parent.states.UpdateState(c.name, s)
 }
 
-// UpdateClientConnState makes and removes children as the configuration says, and gives
-// each its endpoints. The error joins those of the children.
+// UpdateClientConnState makes and removes children as the configuration says, and passes each child
+// its endpoints. The error joins the children's errors.
 func (b *weightedTarget) UpdateClientConnState(s balancer.ClientConnState) error {
 	config, ok := s.BalancerConfig.(*LBConfig)
 	if !ok {
@@ -143,7 +143,7 @@ func (b *weightedTarget) UpdateClientConnState(s balancer.ClientConnState) error
 	return errors.Join(errs...)
 }
 
-// update gives a child its state, and makes the child if need be.
+// update passes a child its state. It makes the child if there is none.
 func (b *weightedTarget) update(name string, target Target, s resolver.State) error {
 	if target.ChildPolicy == nil {
 		return fmt.Errorf("%w: there is no child policy", balancer.ErrBadResolverState)
@@ -185,19 +185,19 @@ func (b *weightedTarget) ResolverError(err error) {
 	}
 }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (b *weightedTarget) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
 	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
 }
 
-// ExitIdle tells all children.
+// ExitIdle calls ExitIdle of all children.
 func (b *weightedTarget) ExitIdle() {
 	for _, child := range b.children.All {
 		child.ExitIdle()
 	}
 }
 
-// Close closes the children. Nothing is reported any more.
+// Close closes the children. The balancer reports nothing after that.
 func (b *weightedTarget) Close() {
 	b.states.Stop()
 	for name := range b.children.All {

@@ -175,7 +175,7 @@ func optionOf(o channelz.SocketOption) *channelzpb.SocketOption {
 	return &channelzpb.SocketOption{Name: o.Name, Value: o.Value}
 }
 
-// windowOf leaves a listener without windows: it has no peer.
+// windowOf returns nil for a listener, which has no peer and therefore no windows.
 func windowOf(d channelz.SocketData, window int64) *wrapperspb.Int64Value {
 	if d.RemoteAddr == nil {
 		return nil
@@ -205,7 +205,7 @@ func addressOf(a net.Addr) *channelzpb.Address {
 	}}
 }
 
-// ipOf returns 4 bytes for IPv4 in either form.
+// ipOf returns the address as 4 bytes if it is an IPv4 address, even if ip holds it in 16.
 func ipOf(ip net.IP) []byte {
 	if v4 := ip.To4(); v4 != nil {
 		return v4
@@ -224,7 +224,7 @@ func securityOf(v credentials.ChannelzSecurityValue) *channelzpb.Security {
 	case *credentials.OtherChannelzSecurityValue:
 		other := &channelzpb.Security_OtherSecurity{Name: v.Name}
 		if v.Value != nil {
-			if packed, err := anypb.New(v.Value); err == nil { // else the name has to do
+			if packed, err := anypb.New(v.Value); err == nil { // otherwise only the name is shown
 				other.Value = packed
 			}
 		}

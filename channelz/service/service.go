@@ -3,25 +3,28 @@
 // Package service is the channelz service (gRFC A14), which shows the channels, servers
 // and sockets of a process to tools such as grpcdebug.
 //
-// Records are kept only in programs that import this package, from the moment on when it
-// is imported.
+// This module keeps records only in programs that import this package, and only of what is
+// created after the import.
 //
-// The data of a socket has, on Linux, the options SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO and
-// TCP_INFO. That of a connection's socket also has options that are not in the gRFC, for people who
-// want to know what an idle connection costs:
+// On Linux the data of a socket has the options SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO and
+// TCP_INFO. The data of a connection also has options that are not in the gRFC, which show
+// what an idle connection costs:
 //
-//	grpc.parked        "true" while it is idle, and has neither a goroutine nor a buffer
-//	grpc.not_parkable  why it keeps a goroutine while it is idle; not there if it does not.
-//	                   Package experimental/footprint has the list of reasons
+//	grpc.parked        "true" while the connection is idle and has neither a goroutine nor
+//	                   a buffer
+//	grpc.not_parkable  why the connection keeps a goroutine while it is idle; absent if it
+//	                   does not. Package experimental/footprint has the list of reasons
 //	grpc.streams_open  how many streams are open
-//	grpc.bytes_held    the bytes of memory that are held for what its peer sent (messages
-//	                   that arrive or were not taken yet, headers, calls until their
-//	                   handlers return, parts of TLS and ALTS records), and for what
-//	                   waits to be sent; plus the read buffer of a connection that
-//	                   keeps one (it is no socket, or pooling is switched off)
+//	grpc.bytes_held    the bytes of memory that the connection holds for what its peer sent
+//	                   (messages that are incomplete or that the application has not taken
+//	                   yet, headers, calls until their handlers return, parts of TLS and
+//	                   ALTS records) and for what waits to be sent; plus the read buffer of
+//	                   a connection that keeps one (because it is not a socket, or because
+//	                   pooling is switched off)
 //
-// What passes through at the moment is not in grpc.bytes_held. Package experimental has
-// options that bound it, experimental/footprint has figures for the whole process.
+// grpc.bytes_held does not count bytes that are being read or written at the moment. Package
+// experimental has options that bound it, and experimental/footprint has figures for the
+// whole process.
 package service
 
 import (
@@ -38,8 +41,8 @@ import (
 
 func init() { channelz.TurnOn() }
 
-// RegisterChannelzServiceToServer adds the channelz service to a server. Whoever can call
-// the server can read all of the process's records, addresses included.
+// RegisterChannelzServiceToServer adds the channelz service to a server. Every client of the
+// server can then read all of the process's records, including addresses.
 func RegisterChannelzServiceToServer(s grpc.ServiceRegistrar) {
 	channelzpb.RegisterChannelzServer(s, server{})
 }
@@ -108,7 +111,8 @@ func (server) GetSocket(_ context.Context, req *channelzpb.GetSocketRequest) (*c
 	return &channelzpb.GetSocketResponse{Socket: socketOf(s.Ref(), s.Data())}, nil
 }
 
-// page obeys "must never be negative" of channelz.proto.
+// page returns the Page of a request. It fails if limit is negative: channelz.proto says
+// "must never be negative".
 func page(from, limit int64) (channelz.Page, error) {
 	if limit < 0 {
 		return channelz.Page{}, status.Errorf(codes.InvalidArgument, "channelz: max_results is %d, but must not be negative", limit)

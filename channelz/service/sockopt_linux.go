@@ -13,8 +13,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// systemOptions are what the system says of a socket. What it does not say is left out:
-// TCP_INFO of what is not TCP, everything of a socket that is closed.
+// systemOptions returns the options that the operating system has for a socket. It leaves out
+// those that the system does not return: TCP_INFO of a socket that is not TCP, and all options
+// of a closed socket.
 func systemOptions(rc syscall.RawConn) []*channelzpb.SocketOption {
 	if rc == nil {
 		return nil
@@ -28,7 +29,7 @@ func systemOptions(rc syscall.RawConn) []*channelzpb.SocketOption {
 			out = append(out, &channelzpb.SocketOption{Name: name, Additional: packed})
 		}
 	}
-	_ = rc.Control(func(fd uintptr) { // its error is that the socket is closed
+	_ = rc.Control(func(fd uintptr) { // it fails if the socket is closed
 		linger, err := lingerOf(int(fd))
 		add("SO_LINGER", linger, err)
 		timeout, err := timeoutOf(int(fd), unix.SO_RCVTIMEO)
@@ -60,7 +61,8 @@ func timeoutOf(fd, option int) (*channelzpb.SocketOptionTimeout, error) {
 	return &channelzpb.SocketOptionTimeout{Duration: durationpb.New(time.Duration(t.Nano()))}, nil
 }
 
-// tcpInfoOf leaves out the scales of the windows, which package unix does not have.
+// tcpInfoOf returns the socket's TCP_INFO, without the window scales, which package unix does
+// not have.
 func tcpInfoOf(fd int) (*channelzpb.SocketOptionTcpInfo, error) {
 	i, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {

@@ -10,5 +10,5 @@ import (
 	channelzpb "google.golang.org/grpc/channelz/grpc_channelz_v1"
 )
 
-// systemOptions are what the system says of a socket: here nobody asks it.
+// systemOptions returns nil: only on Linux is the operating system asked for options.
 func systemOptions(syscall.RawConn) []*channelzpb.SocketOption { return nil }

@@ -3,8 +3,8 @@
 // Package alts implements Application Layer Transport Security, with which services
 // on Google Cloud Platform authenticate each other and protect their connections.
 //
-// The handshake is done by a handshaker service beside the program, so ALTS works
-// only where that service can be trusted: elsewhere every handshake fails with
+// A handshaker service outside the program does the handshake, so ALTS works only
+// where that service can be trusted: elsewhere every handshake fails with
 // [ErrUntrustedPlatform].
 //
 // An idle ALTS connection keeps its keys and counters, and no buffer.
@@ -25,37 +25,38 @@ import (
 	"google.golang.org/grpc/credentials/alts/internal/handshaker/service"
 )
 
-// ErrUntrustedPlatform is the error of ClientHandshake and ServerHandshake where the
-// program doesn't run on Google Cloud Platform, as the machine's firmware tells: a
-// handshaker service found there could be anyone's. RPCs fail with codes.Unavailable.
+// ErrUntrustedPlatform is the error that ClientHandshake and ServerHandshake return if
+// the machine's firmware does not say that it is one of Google Cloud Platform's: a
+// handshaker service found elsewhere could be anyone's. RPCs fail with codes.Unavailable.
 var ErrUntrustedPlatform = errors.New("ALTS: untrusted platform. ALTS is only supported on GCP")
 
 // handshakeTimeout bounds a server's handshake.
 const handshakeTimeout = 30 * time.Second
 
-// NewClientCreds returns credentials for a client. The options are copied.
+// NewClientCreds returns credentials for a client. It copies the options.
 //
-// A handshake that the service rejects, as it does if the server has none of the
-// target service accounts, is not retried at once: the channel backs off. All
-// handshakes with services at the same address share one connection, which closes
-// when it was not used for a minute.
+// If the handshaker service rejects a handshake, for example because the server has none
+// of the target service accounts, the channel backs off before it tries again. All
+// handshakes through the handshaker service at one address share a connection to it, which
+// closes after a minute without use.
 func NewClientCreds(opts *ClientOptions) credentials.TransportCredentials {
 	c := newCreds(opts.HandshakerServiceAddress)
 	c.accounts = slices.Clone(opts.TargetServiceAccounts)
 	return c
 }
 
-// NewServerCreds returns credentials for a server. A client that has not finished
-// its handshake after 30 seconds is disconnected.
+// NewServerCreds returns credentials for a server. The server disconnects a client that
+// has not finished its handshake after 30 seconds.
 func NewServerCreds(opts *ServerOptions) credentials.TransportCredentials {
 	return newCreds(opts.HandshakerServiceAddress)
 }
 
-// creds are the credentials of either side. Only name ever changes.
+// creds are the credentials of a client or of a server. Only name changes after newCreds and
+// NewClientCreds.
 type creds struct {
 	service  string   // the handshaker service's address
-	accounts []string // that a server may have; empty: any
-	name     string   // from OverrideServerName
+	accounts []string // the service accounts that a server may have; if empty, it may have any
+	name     string   // set by OverrideServerName
 	env      *environment
 }
 
@@ -120,8 +121,8 @@ func (c *creds) Clone() credentials.TransportCredentials {
 	return &clone
 }
 
-// OverrideServerName implements credentials.TransportCredentials. The name shows in
-// Info; who a server must be is said by the target service accounts.
+// OverrideServerName implements credentials.TransportCredentials. Only Info uses the name:
+// it is the target service accounts that say who a server must be.
 func (c *creds) OverrideServerName(name string) error {
 	c.name = name
 	return nil

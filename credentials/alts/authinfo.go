@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// AuthInfo describes an ALTS connection. The peer.Peer of an RPC over one has it as
-// its AuthInfo.
+// AuthInfo describes an ALTS connection. It is the AuthInfo in the peer.Peer of an RPC over
+// such a connection.
 type AuthInfo interface {
 	// ApplicationProtocol is the protocol that the connection carries.
 	ApplicationProtocol() string
@@ -24,10 +24,10 @@ type AuthInfo interface {
 	RecordProtocol() string
 	// SecurityLevel says what the connection is protected against.
 	SecurityLevel() altspb.SecurityLevel
-	// PeerServiceAccount is who the peer is, empty if it has no service account.
+	// PeerServiceAccount is the peer's service account. It is empty if the peer has none.
 	PeerServiceAccount() string
-	// LocalServiceAccount is who this side is to the peer, empty if it has no
-	// service account.
+	// LocalServiceAccount is the service account by which the peer knows this side. It is
+	// empty if this side has none.
 	LocalServiceAccount() string
 	// PeerRPCVersions is the range of RPC protocol versions that the peer speaks.
 	PeerRPCVersions() *altspb.RpcProtocolVersions
@@ -35,8 +35,8 @@ type AuthInfo interface {
 
 var _ AuthInfo = (*authinfo.Info)(nil)
 
-// AuthInfoFromContext returns the AuthInfo of the connection on which a server got an
-// RPC, by the context of its handler. It fails if that is not an ALTS connection.
+// AuthInfoFromContext returns the AuthInfo of the connection of a server's RPC. ctx is the
+// context of the RPC's handler. It returns an error if that is not an ALTS connection.
 func AuthInfoFromContext(ctx context.Context) (AuthInfo, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -45,8 +45,8 @@ func AuthInfoFromContext(ctx context.Context) (AuthInfo, error) {
 	return AuthInfoFromPeer(p)
 }
 
-// AuthInfoFromPeer returns the AuthInfo of an RPC's peer. It fails if there is no ALTS
-// connection to it.
+// AuthInfoFromPeer returns the AuthInfo of an RPC's peer. It returns an error if the
+// connection to the peer is not an ALTS connection.
 func AuthInfoFromPeer(p *peer.Peer) (AuthInfo, error) {
 	info, ok := p.AuthInfo.(AuthInfo)
 	if !ok {
@@ -55,9 +55,10 @@ func AuthInfoFromPeer(p *peer.Peer) (AuthInfo, error) {
 	return info, nil
 }
 
-// ClientAuthorizationCheck is for the handlers of a server: it returns nil if the
-// client's service account is one of those given, in upper or lower case. If it is not, or
-// the RPC didn't come over ALTS, it returns an error with codes.PermissionDenied.
+// ClientAuthorizationCheck returns nil if the client's service account is one of
+// expectedServiceAccounts, compared without regard to case. If it is not, or if the RPC
+// didn't come over ALTS, it returns an error with codes.PermissionDenied. ctx is the context
+// of the RPC's handler.
 func ClientAuthorizationCheck(ctx context.Context, expectedServiceAccounts []string) error {
 	info, err := AuthInfoFromContext(ctx)
 	if err != nil {

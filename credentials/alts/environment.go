@@ -10,16 +10,17 @@ import (
 	"google.golang.org/grpc/internal/googlecloud"
 )
 
-// environment is what all credentials of a process share. It doesn't change.
+// environment holds what all credentials of a process share. It is immutable.
 type environment struct {
 	trusted     bool // the platform's handshaker service can be relied on
-	maxRecord   int  // to offer, in bytes
+	maxRecord   int  // the record size to offer to peers, in bytes
 	lowWater    bool
 	clientSlots handshaker.Slots
 	serverSlots handshaker.Slots
 }
 
-// processEnvironment finds out once, when the first credentials are made.
+// processEnvironment returns the environment of the process. The first call makes it, when
+// the first credentials are made.
 var processEnvironment = sync.OnceValue(func() *environment { return newEnvironment(googlecloud.Here()) })
 
 func newEnvironment(trusted bool) *environment {

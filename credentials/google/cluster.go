@@ -12,15 +12,16 @@ import (
 	"google.golang.org/grpc/internal/credsmode"
 )
 
-// Clusters of Google's front ends, which speak TLS: by name, and as an xDS resource of
-// directpath's authority (gRFC A47).
+// Names of the clusters of Google's front ends, which speak TLS: a plain name begins with
+// frontEndPrefix; the name of an xDS resource (gRFC A47) has directpath's authority and a path
+// that begins with frontEndPath.
 const (
 	frontEndPrefix    = "google_cfe_"
 	frontEndAuthority = "traffic-director-c2p.xds.googleapis.com"
 	frontEndPath      = "/envoy.config.cluster.v3.Cluster/" + frontEndPrefix
 )
 
-// clusterCreds use TLS or ALTS, by the cluster that an address belongs to.
+// clusterCreds use TLS or ALTS, depending on the cluster that the server's address belongs to.
 type clusterCreds struct {
 	tls, alts credentials.TransportCredentials
 }
@@ -38,8 +39,8 @@ func (c *clusterCreds) ClientHandshake(ctx context.Context, authority string, ra
 	return c.alts.ClientHandshake(ctx, authority, rawConn)
 }
 
-// speaksTLS tells it by the name of an xDS cluster, which is empty for servers that were
-// found otherwise.
+// speaksTLS reports whether the servers of an xDS cluster speak TLS. The name of the cluster is
+// empty for servers that were not found through xDS; these speak TLS.
 func speaksTLS(cluster string) bool {
 	if cluster == "" || strings.HasPrefix(cluster, frontEndPrefix) {
 		return true
@@ -48,7 +49,7 @@ func speaksTLS(cluster string) bool {
 		return false
 	}
 	u, err := url.Parse(cluster)
-	// A name that can't be read is no front end's.
+	// A name that can't be parsed is not a front end's.
 	return err == nil && u.Host == frontEndAuthority && strings.HasPrefix(u.Path, frontEndPath)
 }
 
@@ -57,8 +58,8 @@ func (c *clusterCreds) ServerHandshake(rawConn net.Conn) (net.Conn, credentials.
 	return c.tls.ServerHandshake(rawConn)
 }
 
-// Info implements credentials.TransportCredentials. Without a connection there is nothing to
-// tell but that it may be TLS.
+// Info implements credentials.TransportCredentials. It describes TLS, because whether a
+// connection uses TLS or ALTS is not known before the handshake.
 func (c *clusterCreds) Info() credentials.ProtocolInfo { return c.tls.Info() }
 
 // Clone implements credentials.TransportCredentials.

@@ -9,7 +9,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// dualCreds authenticate RPCs on ALTS connections in one way, and others in another.
+// dualCreds authenticate RPCs on ALTS connections by alts, and RPCs on other connections by
+// others.
 type dualCreds struct {
 	others credentials.PerRPCCredentials // may be nil
 	alts   credentials.PerRPCCredentials
@@ -28,8 +29,8 @@ func (d dualCreds) GetRequestMetadata(ctx context.Context, uri ...string) (map[s
 	return d.others.GetRequestMetadata(ctx, uri...)
 }
 
-// RequireTransportSecurity says yes if either does: which of them is used is not known before
-// there is a connection.
+// RequireTransportSecurity returns true if either credentials require it: which of them an RPC
+// uses is not known before it has a connection.
 func (d dualCreds) RequireTransportSecurity() bool {
 	return d.alts.RequireTransportSecurity() || d.others != nil && d.others.RequireTransportSecurity()
 }

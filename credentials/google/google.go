@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package google has credentials for Google Cloud's services: bundles that secure connections
-// by TLS or by ALTS, whichever suits the server, and send an access token with each RPC; and
-// per-RPC credentials with an identity token of the machine's service account.
+// Package google has credentials for Google Cloud's services. Its bundles secure connections
+// by TLS or ALTS, depending on the server, and send an access token with each RPC. It also has
+// per-RPC credentials that send an identity token of the machine's service account.
 //
 // Experimental: this API may change in a later release.
 package google
@@ -19,35 +19,38 @@ import (
 	"google.golang.org/grpc/internal/credsmode"
 )
 
-// cloudScope allows what the account may do.
+// cloudScope is the OAuth scope for everything that the account may do.
 const cloudScope = "https://www.googleapis.com/auth/cloud-platform"
 
-// findTimeout bounds the look for application default credentials.
+// findTimeout bounds the search for application default credentials.
 const findTimeout = 30 * time.Second
 
 var logger = grpclog.Component("credentials")
 
 // DefaultCredentialsOptions are the options of NewDefaultCredentialsWithOptions.
 type DefaultCredentialsOptions struct {
-	// PerRPCCreds authenticate RPCs in place of the application default credentials.
+	// PerRPCCreds, if they are not nil, authenticate RPCs in place of the application default
+	// credentials.
 	PerRPCCreds credentials.PerRPCCredentials
-	// ALTSPerRPCCreds, if they are not nil, authenticate RPCs on ALTS connections in place
-	// of the others, such as with a token that is bound to the connection.
+	// ALTSPerRPCCreds, if they are not nil, authenticate RPCs on ALTS connections in place of
+	// the credentials for other connections. They may send a token that is bound to the
+	// connection, for example.
 	ALTSPerRPCCreds credentials.PerRPCCredentials
 }
 
 // NewDefaultCredentials returns a bundle that sends the tokens of the application default
-// credentials (see oauth.NewApplicationDefault). If there are none, a warning is logged and
+// credentials (see oauth.NewApplicationDefault). If there are none, it logs a warning and
 // RPCs carry no token.
 //
-// Connections use TLS, but ALTS with servers that a load balancer named: in grpclb's mode
-// for them, and for the clusters of xDS unless their names begin with "google_cfe_", which
-// stand for Google's front ends.
+// Connections use TLS, with these exceptions: connections to grpclb's load balancers, and to
+// servers that they name, use ALTS. So do connections to the servers of an xDS cluster, unless
+// the cluster is one of Google's front ends, whose names begin with "google_cfe_" (in xdstp
+// names, the last part does).
 func NewDefaultCredentials() credentials.Bundle {
 	return NewDefaultCredentialsWithOptions(DefaultCredentialsOptions{})
 }
 
-// NewDefaultCredentialsWithOptions is NewDefaultCredentials with options.
+// NewDefaultCredentialsWithOptions is like NewDefaultCredentials, with options.
 func NewDefaultCredentialsWithOptions(opts DefaultCredentialsOptions) credentials.Bundle {
 	if opts.PerRPCCreds == nil {
 		opts.PerRPCCreds = applicationDefault()
@@ -58,10 +61,11 @@ func NewDefaultCredentialsWithOptions(opts DefaultCredentialsOptions) credential
 	return newBundle(dualCreds{others: opts.PerRPCCreds, alts: opts.ALTSPerRPCCreds})
 }
 
-// applicationDefault returns nil, and logs, if there are none.
+// applicationDefault returns the application default credentials. If it finds none, it logs a
+// warning and returns nil.
 func applicationDefault() credentials.PerRPCCredentials {
-	// The credentials keep the context for as long as they fetch tokens, so it must not end
-	// when the search does: the latter is abandoned instead.
+	// The credentials keep the context and fetch tokens with it, so it must not end with the
+	// search. A search that takes too long is therefore abandoned and not cancelled.
 	type result struct {
 		creds credentials.PerRPCCredentials
 		err   error
@@ -85,8 +89,8 @@ func applicationDefault() credentials.PerRPCCredentials {
 	return nil
 }
 
-// NewComputeEngineCredentials is NewDefaultCredentials with the tokens of the machine's default
-// service account. It works on Google Compute Engine only.
+// NewComputeEngineCredentials returns a bundle like that of NewDefaultCredentials, but with the
+// tokens of the machine's default service account. It works on Google Compute Engine only.
 func NewComputeEngineCredentials() credentials.Bundle {
 	return newBundle(oauth.NewComputeEngine())
 }
@@ -95,7 +99,7 @@ func NewComputeEngineCredentials() credentials.Bundle {
 type bundle struct {
 	transport credentials.TransportCredentials
 	perRPC    credentials.PerRPCCredentials // nil in the mode for balancers
-	tokens    credentials.PerRPCCredentials // those of the other modes
+	tokens    credentials.PerRPCCredentials // the per-RPC credentials for the other modes
 }
 
 func newBundle(perRPC credentials.PerRPCCredentials) credentials.Bundle {
@@ -124,7 +128,7 @@ func (b *bundle) NewWithMode(mode string) (credentials.Bundle, error) {
 	case credsmode.BackendFromBalancer:
 		return &bundle{transport: newALTS(), perRPC: b.tokens, tokens: b.tokens}, nil
 	case credsmode.Balancer:
-		// The balancer gets no token: it is not who the token is for.
+		// The balancer gets no token, because the token is for the servers.
 		return &bundle{transport: newALTS(), tokens: b.tokens}, nil
 	}
 	return nil, fmt.Errorf("unsupported mode: %v", mode)

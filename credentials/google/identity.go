@@ -22,25 +22,26 @@ import (
 const (
 	// identityTimeout bounds one request to the metadata server.
 	identityTimeout = 30 * time.Second
-	// maxIdentity bounds its answer: tokens have about a kilobyte.
+	// maxIdentity bounds the metadata server's response, in bytes: a token has about a kilobyte.
 	maxIdentity = 64 << 10
 )
 
 // NewServiceAccountIdentityCredentials returns credentials that send an identity token of
-// the machine's default service account for an audience, which is a service's URL or another
-// name that it knows itself by. Google Cloud's metadata server makes the token, a JSON Web
-// Token, so they work there only (gRFC A83).
+// the machine's default service account (gRFC A83). audience is the URL of the service that
+// the token is for, or another name by which that service knows itself. Google Cloud's
+// metadata server makes the token, a JSON Web Token, so the credentials work on Google Cloud
+// only.
 //
-// The token is fetched when an RPC needs it, and again from 90 seconds before it expires on;
-// RPCs go on with the old one meanwhile, until 30 seconds before its end. RPCs that find no
-// usable token wait for one. If there is none, they fail: with codes.Unavailable if the
-// server can't be reached or answers 429, 502, 503 or 504, with codes.Unauthenticated
-// otherwise; the server is then left alone for a while, a second at first and up to two
-// minutes, and RPCs fail as the last one did. Tokens are sent only over connections with
-// privacy and integrity.
+// The token is fetched when an RPC first needs it. An RPC that is made less than 90 seconds
+// before the token expires starts to fetch a new one; RPCs send the old one meanwhile, until
+// 30 seconds before it expires. RPCs that find no usable token wait for one. If the fetch
+// fails, so do they: with codes.Unavailable if the metadata server can't be reached or answers
+// 429, 502, 503 or 504, and with codes.Unauthenticated otherwise. No token is then fetched for
+// a while, which is a second at first and grows up to two minutes; meanwhile RPCs fail with
+// the same error. Tokens are sent only over connections with privacy and integrity.
 //
-// No token is fetched any more when ctx ends, so it has to live as long as the credentials. The
-// errors are about a nil ctx and an empty audience.
+// When ctx has ended no token can be fetched, so it must live as long as the credentials.
+// NewServiceAccountIdentityCredentials returns an error for a nil ctx or an empty audience.
 func NewServiceAccountIdentityCredentials(ctx context.Context, audience string) (credentials.PerRPCCredentials, error) {
 	if ctx == nil {
 		return nil, errors.New("credentials: ctx cannot be nil")
@@ -54,7 +55,7 @@ func NewServiceAccountIdentityCredentials(ctx context.Context, audience string) 
 }
 
 type identityCreds struct {
-	ctx      context.Context // of all requests
+	ctx      context.Context // the context of all requests to the metadata server
 	audience string
 	cache    *tokencache.Cache
 }
@@ -72,7 +73,7 @@ func (c *identityCreds) GetRequestMetadata(ctx context.Context, _ ...string) (ma
 	return map[string]string{"authorization": "Bearer " + token}, nil
 }
 
-// RequireTransportSecurity implements credentials.PerRPCCredentials: it is true.
+// RequireTransportSecurity implements credentials.PerRPCCredentials. It returns true.
 func (*identityCreds) RequireTransportSecurity() bool { return true }
 
 // fetch returns a new token. Its errors are statuses with the codes of gRFC A83.
@@ -121,11 +122,12 @@ func (c *identityCreds) request() (string, error) {
 	return string(body), nil
 }
 
-// metadataClient asks the metadata server without a proxy: it is on the machine's own link.
-// It keeps no connection, as it is asked once an hour.
+// metadataClient sends requests to the metadata server. It uses no proxy, because that server is
+// on the machine's own link. It keeps no connection open, because a token is fetched about once
+// an hour.
 var metadataClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// codeOf is Unavailable for the HTTP statuses that stand for that in gRPC
+// codeOf returns Unavailable for the HTTP statuses that gRPC maps to it
 // (http-grpc-status-mapping.md), and Unauthenticated for all others.
 func codeOf(httpStatus int) codes.Code {
 	switch httpStatus {

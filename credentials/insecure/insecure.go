@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package insecure provides credentials without any security: plaintext, and a peer
-// that could be anybody.
+// Package insecure provides credentials without any security: connections are plaintext,
+// and the peer's identity is not verified.
 package insecure
 
 import (
@@ -14,8 +14,8 @@ import (
 // NewCredentials returns credentials for plaintext connections.
 func NewCredentials() credentials.TransportCredentials { return insecureTC{} }
 
-// NewBundle returns NewCredentials as a bundle, the same in every mode, without
-// per-RPC credentials.
+// NewBundle returns a bundle of NewCredentials and no per-RPC credentials. It is the same
+// in every mode.
 func NewBundle() credentials.Bundle { return bundle{} }
 
 type insecureTC struct{}
@@ -36,7 +36,8 @@ func (insecureTC) Clone() credentials.TransportCredentials { return insecureTC{}
 
 func (insecureTC) OverrideServerName(string) error { return nil }
 
-// noAuth is boxed once: every connection and peer shares it.
+// noAuth is a variable so that the conversion to an interface allocates only once: all
+// connections and peers share it.
 var noAuth credentials.AuthInfo = info{
 	credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity},
 }
@@ -47,7 +48,7 @@ type info struct {
 
 func (info) AuthType() string { return "insecure" }
 
-// ValidateAuthority accepts everything: there is nothing to check it by.
+// ValidateAuthority accepts every authority: nothing is known of the peer to check it against.
 func (info) ValidateAuthority(string) error { return nil }
 
 type bundle struct{}

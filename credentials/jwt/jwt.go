@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package jwt has per-RPC credentials that send a JSON Web Token (RFC 7519) out of a file, as
-// gRFC A97 describes: whoever runs the program, such as a service mesh, puts the token there
-// and renews it.
+// Package jwt has per-RPC credentials that send a JSON Web Token (RFC 7519) from a file, as
+// gRFC A97 describes. The program's environment, such as a service mesh, writes the token to
+// the file and renews it.
 //
 // Experimental: this API may change in a later release.
 package jwt
@@ -21,20 +21,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// NewTokenFileCallCredentials returns credentials that send the token in a file, which may
-// have white space around it, as "authorization: Bearer <token>". The token needs an "exp"
-// claim; nobody here verifies it.
+// NewTokenFileCallCredentials returns credentials that send the token in a file as
+// "authorization: Bearer <token>". There may be white space around the token in the file. The
+// token must have an "exp" claim. The credentials do not verify its signature.
 //
-// The file is read when an RPC needs the token, and again from 90 seconds before the token
-// expires on; RPCs go on with the old token meanwhile, until 30 seconds before its end. RPCs
-// that find no usable token wait until the file is read. They fail with codes.Unavailable if
-// it can't be read and with codes.Unauthenticated if it has no valid token; after a failure
-// the file is left alone for a while, a second at first and up to two minutes, and RPCs fail
-// as the last one did.
+// The file is read when an RPC first needs the token. An RPC that is made less than 90 seconds
+// before the token expires starts to read the file again; RPCs send the old token meanwhile,
+// until 30 seconds before it expires. RPCs that find no usable token wait until the file has
+// been read. They fail with codes.Unavailable if the file can't be read, and with
+// codes.Unauthenticated if it has no valid token. After a failure the file is not read for a
+// while, which is a second at first and grows up to two minutes; meanwhile RPCs fail with the
+// same error.
 //
 // The token is sent only over connections with privacy and integrity, such as TLS.
 //
-// The error is about an empty path. The file need not exist yet.
+// NewTokenFileCallCredentials returns an error for an empty path. The file need not exist yet.
 func NewTokenFileCallCredentials(tokenFilePath string) (credentials.PerRPCCredentials, error) {
 	if tokenFilePath == "" {
 		return nil, errors.New("tokenFilePath cannot be empty")
@@ -57,10 +58,10 @@ func (c *fileCreds) GetRequestMetadata(ctx context.Context, _ ...string) (map[st
 	return map[string]string{"authorization": "Bearer " + token}, nil
 }
 
-// RequireTransportSecurity implements credentials.PerRPCCredentials: it is true.
+// RequireTransportSecurity implements credentials.PerRPCCredentials. It returns true.
 func (*fileCreds) RequireTransportSecurity() bool { return true }
 
-// read returns the token of a file. Its errors are statuses with the codes of gRFC A97.
+// read returns the token in a file. Its errors are statuses with the codes of gRFC A97.
 func read(path string) (tokencache.Token, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

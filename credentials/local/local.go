@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package local provides credentials for connections that don't leave the machine:
-// unix sockets, which count as private and unchanged, and loopback TCP, which counts
-// as not secured. They refuse any other connection.
+// Package local provides credentials for connections that don't leave the machine. Unix
+// sockets have the level PrivacyAndIntegrity, and loopback TCP has the level NoSecurity.
+// The credentials refuse any other connection.
 package local
 
 import (
@@ -59,7 +59,8 @@ func levelOf(addr net.Addr) (credentials.SecurityLevel, error) {
 	return 0, fmt.Errorf("local credentials rejected connection to non-local address %q", addr)
 }
 
-// isLoopback also reads the addresses of foreign connection types.
+// isLoopback parses the text of addresses that are not a *net.TCPAddr, as those of other
+// packages' connections may be.
 func isLoopback(addr net.Addr) bool {
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		return tcp.IP.IsLoopback()
@@ -74,5 +75,5 @@ type info struct {
 
 func (info) AuthType() string { return "local" }
 
-// ValidateAuthority accepts everything: whoever is local is trusted.
+// ValidateAuthority accepts every authority: a local peer is trusted.
 func (info) ValidateAuthority(string) error { return nil }

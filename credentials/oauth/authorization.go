@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// authorization returns the metadata that carries a token, if the connection may.
+// authorization returns the metadata that carries a token. It fails if the RPC's connection
+// does not have privacy and integrity.
 func authorization(ctx context.Context, kind string, token *oauth2.Token) (map[string]string, error) {
 	if token == nil {
 		return nil, fmt.Errorf("oauth: %s has no token", kind)

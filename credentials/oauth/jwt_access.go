@@ -15,11 +15,11 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// maxAudiences bounds the tokens that a jwtAccess keeps: a program with more services than
-// that signs anew now and then.
+// maxAudiences bounds the tokens that a jwtAccess keeps. For a program that uses more
+// services than that, all tokens are dropped when the bound is reached, and signed again.
 const maxAudiences = 64
 
-// jwtAccess signs its own tokens, one for each service that it is used with.
+// jwtAccess signs its own tokens, one for each audience.
 type jwtAccess struct {
 	key []byte // JSON
 
@@ -27,17 +27,19 @@ type jwtAccess struct {
 	tokens map[string]oauth2.TokenSource // by audience
 }
 
-// NewJWTAccessFromKey returns credentials that sign a token for each service with a service
-// account's key, in JSON, instead of fetching one (https://google.aip.dev/auth/4111). The
-// audience is "https://host/" of the service; a token is used again until shortly before it
-// expires, after an hour.
+// NewJWTAccessFromKey returns credentials that do not fetch tokens, but sign a token for each
+// service with a service account's key (https://google.aip.dev/auth/4111). jsonKey is that
+// key, in JSON. The token's audience is "https://host/" of the service. A token expires after
+// an hour, and is sent with all RPCs until shortly before that.
 //
-// The key is copied, and looked at when the first RPC needs it: RPCs fail if it is bad.
+// NewJWTAccessFromKey copies the key and does not check it. The first RPC parses it: if it is
+// malformed, RPCs fail.
 func NewJWTAccessFromKey(jsonKey []byte) (credentials.PerRPCCredentials, error) {
 	return &jwtAccess{key: append([]byte(nil), jsonKey...), tokens: make(map[string]oauth2.TokenSource)}, nil
 }
 
-// NewJWTAccessFromFile is NewJWTAccessFromKey with a key that is in a file, read at once.
+// NewJWTAccessFromFile is NewJWTAccessFromKey with the key in a file, which it reads before
+// it returns.
 func NewJWTAccessFromFile(keyFile string) (credentials.PerRPCCredentials, error) {
 	key, err := readKey(keyFile)
 	if err != nil {
@@ -75,7 +77,7 @@ func (j *jwtAccess) GetRequestMetadata(ctx context.Context, uri ...string) (map[
 
 func (*jwtAccess) RequireTransportSecurity() bool { return true }
 
-// source returns what signs, and keeps, the tokens of one audience.
+// source returns the source that signs the tokens of one audience, and caches them.
 func (j *jwtAccess) source(aud string) (oauth2.TokenSource, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -93,7 +95,7 @@ func (j *jwtAccess) source(aud string) (oauth2.TokenSource, error) {
 	return s, nil
 }
 
-// audience is a service's URI without the service: AIP 4111 wants "https://host/".
+// audience returns a service's URI without the service's name: AIP 4111 wants "https://host/".
 func audience(uri string) (string, error) {
 	u, err := url.Parse(uri)
 	if err != nil {

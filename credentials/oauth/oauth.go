@@ -3,9 +3,10 @@
 // Package oauth has per-RPC credentials that send OAuth 2.0 access tokens (RFC 6750), on
 // top of golang.org/x/oauth2: each RPC carries the token in its "authorization" metadata.
 //
-// Tokens travel only over connections with privacy and integrity, such as TLS: channels
-// without transport security refuse these credentials, and an RPC whose connection turns out
-// to be weaker fails with codes.Unauthenticated, as it does when no token can be had.
+// Tokens travel only over connections with privacy and integrity, such as TLS: making a
+// channel with these credentials and without transport security fails, and an RPC whose
+// connection turns out to be weaker fails with codes.Unauthenticated. So does an RPC for
+// which no token can be obtained.
 package oauth
 
 import (
@@ -17,11 +18,11 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// TokenSource sends the tokens of an oauth2.TokenSource, which is asked for each RPC: one
-// that does not keep its tokens goes through oauth2.ReuseTokenSource first, and one that
-// fails is asked as often as RPCs are made, so that it should bound how often it asks others.
-// The source must be safe for concurrent use. It knows nothing of an RPC's deadline, so it
-// should bound how long it takes itself.
+// TokenSource sends the tokens of an oauth2.TokenSource, whose Token method is called for
+// each RPC. Wrap a source that does not cache its tokens in oauth2.ReuseTokenSource. Each RPC
+// also calls a source that fails, so the source should itself limit how often it asks an
+// issuer. The source must be safe for concurrent use. Token is not told of an RPC's deadline,
+// so the source should itself limit how long Token takes.
 type TokenSource struct {
 	oauth2.TokenSource
 }
@@ -38,7 +39,8 @@ func (ts TokenSource) GetRequestMetadata(ctx context.Context, _ ...string) (map[
 	return authorization(ctx, "TokenSource", token)
 }
 
-// token waits no longer than the RPC may for the sources that this package makes.
+// token returns the source's token. With a source that this package made, it returns at the
+// latest when ctx ends; other sources can't be told of ctx.
 func (ts TokenSource) token(ctx context.Context) (*oauth2.Token, error) {
 	if s, ok := ts.TokenSource.(*shared); ok {
 		return s.current(ctx)
@@ -46,19 +48,20 @@ func (ts TokenSource) token(ctx context.Context) (*oauth2.Token, error) {
 	return ts.Token()
 }
 
-// keeping makes a source, which keeps its tokens, ask no more often than it has to.
+// keeping returns a TokenSource for a source that caches its tokens. RPCs share the calls of
+// that source, and a source that fails at once is called less often than RPCs are made.
 func keeping(source oauth2.TokenSource) TokenSource {
 	return TokenSource{&shared{ask: func(context.Context) (*oauth2.Token, error) { return source.Token() }, keeps: true}}
 }
 
-// RequireTransportSecurity implements credentials.PerRPCCredentials: it is true.
+// RequireTransportSecurity implements credentials.PerRPCCredentials. It returns true.
 func (ts TokenSource) RequireTransportSecurity() bool { return true }
 
-// oauthAccess sends one token for ever.
+// oauthAccess sends the same token with every RPC.
 type oauthAccess struct{ token oauth2.Token }
 
-// NewOauthAccess returns credentials that send a copy of one token, even when it has
-// expired. A nil token fails every RPC.
+// NewOauthAccess returns credentials that send a copy of token, even when it has
+// expired. With a nil token every RPC fails.
 //
 // Deprecated: use a [TokenSource], with oauth2.StaticTokenSource.
 func NewOauthAccess(token *oauth2.Token) credentials.PerRPCCredentials {
@@ -74,20 +77,21 @@ func (oa oauthAccess) GetRequestMetadata(ctx context.Context, _ ...string) (map[
 
 func (oauthAccess) RequireTransportSecurity() bool { return true }
 
-// NewComputeEngine returns credentials that send the tokens of the machine's default service
-// account, which Google Compute Engine's metadata server hands out. They work on Compute
-// Engine only, and keep a token until shortly before it expires.
+// NewComputeEngine returns credentials that fetch access tokens of the machine's default
+// service account from Google Compute Engine's metadata server, and send them. They work on
+// Compute Engine only. They send the same token until shortly before it expires.
 func NewComputeEngine() credentials.PerRPCCredentials {
 	return keeping(google.ComputeTokenSource(""))
 }
 
 // NewApplicationDefault returns the credentials that Google Cloud's "Application Default
-// Credentials" find: the JSON file that GOOGLE_APPLICATION_CREDENTIALS names, that of the
-// gcloud command, or the machine's metadata server. ctx is used for as long as tokens are
-// fetched: it must outlive the credentials, and may bring an HTTP client (oauth2.HTTPClient).
+// Credentials" find: the JSON file that GOOGLE_APPLICATION_CREDENTIALS names, the JSON file of
+// the gcloud command, or the machine's metadata server. ctx is used whenever a token is
+// fetched, so it must not end before the credentials are no longer used. It may hold an HTTP
+// client (oauth2.HTTPClient).
 //
-// A service account's key without scopes signs a token for each service on its own
-// (https://google.aip.dev/auth/4111), and asks nobody.
+// If the file has a service account's key and there are no scopes, the credentials are those
+// of [NewJWTAccessFromKey]: they sign a token for each service, and fetch none.
 func NewApplicationDefault(ctx context.Context, scope ...string) (credentials.PerRPCCredentials, error) {
 	found, err := google.FindDefaultCredentials(ctx, scope...)
 	if err != nil {

@@ -13,21 +13,22 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// fetchTimeout bounds the request for a token: the token service is asked again by an RPC
-// that comes later.
+// fetchTimeout bounds the request for a token. After it, a later RPC asks the token service
+// again.
 const fetchTimeout = 30 * time.Second
 
-// serviceAccount exchanges what it signs for access tokens.
+// serviceAccount signs assertions, and exchanges them for access tokens.
 type serviceAccount struct {
 	config *jwt.Config
 	tokens shared
 }
 
-// NewServiceAccountFromKey returns credentials that get access tokens with a service
-// account's key, in JSON, from the token service that the key names. A token is used until
-// shortly before it expires. RPCs wait for the next one as long as their own contexts allow,
-// and the request for it, which they share, gives up after 30 seconds. The HTTP client is
-// that of the first RPC's context (oauth2.HTTPClient), if it has one.
+// NewServiceAccountFromKey returns credentials that use a service account's key to get access
+// tokens from the token service that the key names. jsonKey is the key, in JSON. A token is
+// used until shortly before it expires. RPCs then share one request for the next token, which
+// fails after 30 seconds, and each waits for it until its own context ends. The request uses
+// the HTTP client in the context of the RPC that starts it (oauth2.HTTPClient), if there is
+// one; the 30 seconds don't apply then.
 func NewServiceAccountFromKey(jsonKey []byte, scope ...string) (credentials.PerRPCCredentials, error) {
 	config, err := google.JWTConfigFromJSON(jsonKey, scope...)
 	if err != nil {
@@ -38,8 +39,8 @@ func NewServiceAccountFromKey(jsonKey []byte, scope ...string) (credentials.PerR
 	return s, nil
 }
 
-// NewServiceAccountFromFile is NewServiceAccountFromKey with a key that is in a file, read
-// at once.
+// NewServiceAccountFromFile is NewServiceAccountFromKey with the key in a file, which it
+// reads before it returns.
 func NewServiceAccountFromFile(keyFile string, scope ...string) (credentials.PerRPCCredentials, error) {
 	key, err := readKey(keyFile)
 	if err != nil {
@@ -58,8 +59,8 @@ func (s *serviceAccount) GetRequestMetadata(ctx context.Context, _ ...string) (m
 
 func (*serviceAccount) RequireTransportSecurity() bool { return true }
 
-// fetch asks the token service. Package oauth2 does not end a request with its context, but by the
-// client's timeout.
+// fetch asks the token service for a token. Package oauth2 does not end its request when ctx ends,
+// so the HTTP client has a timeout.
 func (s *serviceAccount) fetch(ctx context.Context) (*oauth2.Token, error) {
 	if ctx.Value(oauth2.HTTPClient) == nil {
 		ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Timeout: fetchTimeout})

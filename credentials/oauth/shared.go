@@ -11,22 +11,22 @@ import (
 	"google.golang.org/grpc/internal/tokencache"
 )
 
-// shared asks an issuer for the tokens of all RPCs of a credential: those that need one at the same
-// time share the request for it, and wait no longer than they may. An issuer that fails at once is
-// not asked by each RPC.
+// shared asks an issuer for the tokens of all RPCs of a credential. RPCs that need a token at the
+// same time share one request, and each waits for it until its own context ends. Pace bounds how
+// often RPCs ask an issuer that fails at once.
 type shared struct {
 	ask func(context.Context) (*oauth2.Token, error) // immutable
-	// keeps says that ask returns the same token for as long as it may be used.
+	// keeps says that ask itself caches: it returns the same token for as long as that may be used.
 	keeps bool
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	token   *oauth2.Token
 	pending *request // nil if no request is under way
 	came    time.Time
 	pace    tokencache.Pace
 }
 
-// request is one for a token. The fields are set before done is closed.
+// request is a request for a token. token and err are set before done is closed.
 type request struct {
 	done  chan struct{}
 	token *oauth2.Token
@@ -36,7 +36,7 @@ type request struct {
 // Token implements oauth2.TokenSource.
 func (s *shared) Token() (*oauth2.Token, error) { return s.current(context.Background()) }
 
-// current returns a token that is valid, and waits for one if there is none.
+// current returns a valid token. If there is none it requests one, and waits until ctx ends.
 func (s *shared) current(ctx context.Context) (*oauth2.Token, error) {
 	token, r := s.tokenOrRequest(ctx)
 	if r == nil {

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// grantType is section 2.1's.
+	// grantType is the grant type of a token exchange (RFC 8693, section 2.1).
 	grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
-	// defaultScope holds where Options say nothing.
+	// defaultScope is the scope if Options have none.
 	defaultScope = "https://www.googleapis.com/auth/cloud-platform"
 	// exchangeTimeout bounds an exchange for an RPC that has no deadline.
 	exchangeTimeout = time.Minute
-	// maxAnswer bounds what the service may answer.
+	// maxAnswer bounds the service's response, in bytes.
 	maxAnswer = 1 << 20
-	// maxShown bounds how much of that an error shows.
+	// maxShown bounds how many bytes of the response an error contains.
 	maxShown = 4 << 10
 )
 
-// response has the fields of a response that are used (section 2.2.1).
+// response has those fields of a response that the credentials use (RFC 8693, section 2.2.1).
 type response struct {
 	AccessToken string `json:"access_token"`
 	TokenType   string `json:"token_type"`
@@ -36,9 +36,9 @@ type response struct {
 
 var client = &http.Client{Timeout: exchangeTimeout}
 
-// newRequest returns the parameters of a request (section 2.1); those that are optional and
-// empty are left out. They are sent as JSON: services that these credentials are for take it
-// in place of the form that RFC 8693 has.
+// newRequest returns the parameters of a request (RFC 8693, section 2.1), without optional
+// parameters that are empty. The caller sends them as JSON: the services that these
+// credentials are for accept it in place of RFC 8693's form encoding.
 func newRequest(o Options) (map[string]string, error) {
 	subject, err := os.ReadFile(o.SubjectTokenPath)
 	if err != nil {
@@ -66,7 +66,7 @@ func newRequest(o Options) (map[string]string, error) {
 	return params, nil
 }
 
-// exchange asks the service once.
+// exchange sends one request to the service, and returns its response.
 func exchange(ctx context.Context, o Options) (*response, error) {
 	r, err := newRequest(o)
 	if err != nil {
@@ -96,7 +96,7 @@ func exchange(ctx context.Context, o Options) (*response, error) {
 	return parse(answer)
 }
 
-// parse shows no part of an answer that may have a token in it.
+// parse parses a response. Its errors contain no part of a response that may have a token.
 func parse(answer []byte) (*response, error) {
 	var out response
 	if err := json.Unmarshal(answer, &out); err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sts has per-RPC credentials that exchange one token for another with a security
-// token service (RFC 8693), and send the one they get.
+// Package sts has per-RPC credentials that exchange one token for another at a security
+// token service (RFC 8693), and send the new token.
 //
 // Experimental: this API may change in a later release.
 package sts
@@ -18,15 +18,15 @@ import (
 	"google.golang.org/grpc/internal/tokencache"
 )
 
-// minLifetime is how long a token has to be good for to be sent again: servers may pass it
-// on, and take their time.
+// minLifetime is how long a token must still be valid to be sent with another RPC: a server may
+// take its time, and may pass the token on to other servers.
 const minLifetime = 5 * time.Minute
 
-// minKept is how long a token is sent at least, though it is to expire sooner than that: a service
-// whose tokens are short-lived must not be asked by every RPC.
+// minKept is how long a token is sent at least, even if it expires sooner: not every RPC must ask a
+// service whose tokens are short-lived.
 const minKept = time.Second
 
-// String returns all options, with a colon between them. There is no token in them.
+// String returns all options, separated by colons. They contain no token.
 func (o Options) String() string {
 	return strings.Join([]string{
 		o.TokenExchangeServiceURI, o.Resource, o.Audience, o.Scope, o.RequestedTokenType,
@@ -52,16 +52,18 @@ func (o Options) check() error {
 	return nil
 }
 
-// NewCredentials returns credentials that exchange tokens as opts say. The files are read
-// for each exchange. One takes place when an RPC needs a token, with the RPC's context, while
-// others wait for it as long as theirs allow; the new token serves all RPCs until five minutes
-// before it expires, or for a second if it is to expire sooner. An RPC that has to exchange tokens, and can't, fails with the code that
-// errors of credentials have; the next one tries again; after ten failures in
-// a row those within 0.1 s of the last one fail as it did.
+// NewCredentials returns credentials that exchange tokens as opts say. An RPC that finds no
+// usable token makes an exchange, which reads the files and ends when the RPC's context does.
+// Other RPCs wait for it until their own contexts end. All RPCs send the new token until five
+// minutes before it expires, or for a second if it expires sooner than that.
+//
+// If an exchange fails, the RPC that made it fails with the code that errors of credentials
+// have, and the next RPC tries again. After ten failures in a row, RPCs within 0.1 s of the
+// last failure make no exchange and fail with the same error.
 //
 // Tokens are sent to servers only over connections with privacy and integrity, such as TLS.
 //
-// The error is about opts.
+// NewCredentials returns an error if opts are invalid.
 func NewCredentials(opts Options) (credentials.PerRPCCredentials, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -73,7 +75,7 @@ func NewCredentials(opts Options) (credentials.PerRPCCredentials, error) {
 
 type callCreds struct {
 	opts Options
-	turn chan struct{} // holds one element; who took it owns what follows
+	turn chan struct{} // holds one element; the goroutine that has taken it owns the fields below
 
 	header string // the last token, with its type
 	came   time.Time
@@ -94,7 +96,7 @@ func (c *callCreds) GetRequestMetadata(ctx context.Context, _ ...string) (map[st
 	return map[string]string{"Authorization": header}, nil
 }
 
-// RequireTransportSecurity implements credentials.PerRPCCredentials: it is true.
+// RequireTransportSecurity implements credentials.PerRPCCredentials. It returns true.
 func (*callCreds) RequireTransportSecurity() bool { return true }
 
 func (c *callCreds) current(ctx context.Context) (string, error) {
@@ -111,7 +113,7 @@ func (c *callCreds) current(ctx context.Context) (string, error) {
 		return "", err
 	}
 	got, err := exchange(ctx, c.opts)
-	if ctx.Err() == nil { // else it says nothing of the service
+	if ctx.Err() == nil { // otherwise the error may be the context's, not the service's
 		c.pace.Answered(err)
 	}
 	if err != nil {

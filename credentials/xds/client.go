@@ -26,7 +26,7 @@ func (c *clientCreds) ClientHandshake(ctx context.Context, authority string, raw
 	return conn, info, err
 }
 
-// ServerHandshake implements credentials.TransportCredentials. It fails.
+// ServerHandshake implements credentials.TransportCredentials. It always fails.
 func (*clientCreds) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("ServerHandshake is not supported for client credentials")
 }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// creds is what both sides have in common.
+// creds is what client and server credentials have in common.
 type creds struct {
 	fallback credentials.TransportCredentials
 }
@@ -18,11 +18,11 @@ func (c *creds) Info() credentials.ProtocolInfo {
 	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
 }
 
-// OverrideServerName implements credentials.TransportCredentials. It fails: names are the control
-// plane's business.
+// OverrideServerName implements credentials.TransportCredentials. It always fails: the control
+// plane configures which names are acceptable.
 func (c *creds) OverrideServerName(string) error {
 	return errors.New("serverName for peer validation must be configured as a list of acceptable SANs")
 }
 
-// UsesXDS reports that these are xDS credentials, to those that ask any.
+// UsesXDS returns true. Other packages recognize xDS credentials by this method.
 func (c *creds) UsesXDS() bool { return true }

@@ -13,8 +13,8 @@ import (
 
 type serverCreds struct{ creds }
 
-// ServerHandshake implements credentials.TransportCredentials. The connection that it returns
-// lies over the one that was accepted, with nothing of the listener's in between.
+// ServerHandshake implements credentials.TransportCredentials. It uses the fallback
+// credentials unless xDS configures security for the connection.
 func (c *serverCreds) ServerHandshake(rawConn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, ok := rawConn.(handshake.Conn)
 	if !ok {
@@ -33,7 +33,7 @@ func (c *serverCreds) ServerHandshake(rawConn net.Conn) (net.Conn, credentials.A
 	return chain.Handshake(ctx, below)
 }
 
-// ClientHandshake implements credentials.TransportCredentials. It fails.
+// ClientHandshake implements credentials.TransportCredentials. It always fails.
 func (*serverCreds) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("ClientHandshake() is not supported for server credentials")
 }

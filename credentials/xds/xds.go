@@ -3,13 +3,14 @@
 // Package xds has credentials for channels and servers whose security the xDS control plane
 // configures (gRFC A29).
 //
-// A channel goes by the cluster that it found a server through, a server by the filter chain
-// that a connection matched. Where these say nothing of security, and where xDS is not used at
-// all, the fallback credentials are used; never where there is an error.
+// A channel takes its security configuration from the cluster that a server's address came from.
+// A server takes it from the filter chain that a connection matched. The fallback credentials
+// are used where these configure no security, and where xDS is not used at all. They are never
+// used instead of a configuration that is in error.
 //
-// With such credentials a client does not check the server's certificate against the channel's
-// target. It checks that the certificate comes from the roots that the cluster names, and one of
-// its names against the cluster's matchers, if there are any.
+// With these credentials a client does not check the server's certificate against the channel's
+// target. It checks that the certificate was issued by one of the roots that the cluster names.
+// If the cluster has matchers for names, one of the certificate's names must match.
 //
 // Experimental: this API may change in a later release.
 package xds
@@ -42,8 +43,8 @@ type ServerOptions struct {
 	FallbackCreds credentials.TransportCredentials
 }
 
-// NewServerCredentials returns credentials for a server that package xds makes; on another the
-// fallback credentials are used. It fails without fallback credentials.
+// NewServerCredentials returns credentials for a server that package xds makes. On any other
+// server they are the same as the fallback credentials. It fails without fallback credentials.
 func NewServerCredentials(opts ServerOptions) (credentials.TransportCredentials, error) {
 	if opts.FallbackCreds == nil {
 		return nil, errNoFallback

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gzip is the gzip compressor. Importing it registers it under the name
-// "gzip".
+// Package gzip has the gzip compressor. Importing the package registers it under the name "gzip".
 //
 // Experimental: this API may change in a later release.
 package gzip
@@ -25,12 +24,12 @@ func init() {
 	encoding.RegisterCompressor(compressor{})
 }
 
-// level is what new messages are compressed with.
+// level is the compression level of new messages.
 var level atomic.Int32
 
-// SetLevel sets the level of compression for messages from now on:
-// gzip.DefaultCompression, or gzip.NoCompression (0) to gzip.BestCompression (9). It
-// returns an error, and changes nothing, for any other.
+// SetLevel sets the compression level of all later messages: gzip.DefaultCompression, or
+// gzip.NoCompression (0) to gzip.BestCompression (9). For any other level it returns an error and
+// changes nothing.
 func SetLevel(l int) error {
 	if l < gzip.DefaultCompression || l > gzip.BestCompression {
 		return fmt.Errorf("grpc: invalid gzip compression level: %d", l)
@@ -51,8 +50,9 @@ func (compressor) Decompress(r io.Reader) (io.Reader, error) {
 	return newReader(r)
 }
 
-// DecompressedSize reads the size that is at the end of the message (RFC 1952,
-// section 2.3.1: ISIZE, modulo 2^32). It is the peer's word: a hint, never a bound.
+// DecompressedSize returns the size at the end of the message (RFC 1952, section 2.3.1: ISIZE,
+// modulo 2^32), or -1 if the message is too short. The peer sets it, so it is only a hint and never
+// a limit.
 func (compressor) DecompressedSize(compressed []byte) int {
 	// An empty message takes 20 bytes: header 10, block 2, CRC 4, ISIZE 4.
 	if len(compressed) < 20 {

@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// readers hold *decoder (about 40 KB each).
+// readers has *decoder values, of about 40 KB each.
 var readers = sync.Pool{New: func() any { return new(decoder) }}
 
-// decoder is a gzip.Reader that reads through itself: forgetting the source then is
-// one assignment, however deep inside gzip and flate the reference is.
+// decoder is a gzip.Reader that reads from the decoder itself. One assignment to its source then
+// drops the reference to the source, which otherwise would stay inside gzip and flate.
 type decoder struct {
 	flate.Reader // the source
 	gz           gzip.Reader
-	buffered     *bufio.Reader // for sources without ReadByte, nil until there is one
+	buffered     *bufio.Reader // for sources without ReadByte; nil until there is such a source
 }
 
 func (d *decoder) start(r io.Reader) error {
@@ -42,11 +42,12 @@ func (d *decoder) release() {
 	readers.Put(d)
 }
 
-// reader lends a pooled decoder until an error or io.EOF, which it then repeats. It
-// is not pooled itself: a Read after the end must not reach the next borrower.
+// reader uses a decoder of the pool until an error or io.EOF, gives it back, and then returns that
+// error for every Read. reader itself is not pooled, so that a Read after the end does not read
+// from a decoder that another reader uses.
 type reader struct {
 	d   *decoder
-	err error // set once d is given back
+	err error // set when d is given back
 }
 
 func newReader(from io.Reader) (io.Reader, error) {

@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// writers hold *gzip.Writer (about 800 KB each), a pool for each level from
-// DefaultCompression up.
+// writers has a pool of *gzip.Writer, of about 800 KB each, for each level from DefaultCompression
+// up.
 var writers [gzip.BestCompression - gzip.DefaultCompression + 1]sync.Pool
 
 var errClosed = errors.New("gzip: the writer is closed")
 
-// writer lends a pooled gzip.Writer until Close. It is not pooled itself: a second
-// Close must not reach the next borrower.
+// writer uses a gzip.Writer of the pool until Close. writer itself is not pooled, so that a second
+// Close does not close a gzip.Writer that another writer uses.
 type writer struct {
-	gz    *gzip.Writer // nil: closed
+	gz    *gzip.Writer // nil once the writer is closed
 	level int
 }
 
@@ -41,7 +41,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.gz.Write(p)
 }
 
-// Close writes what is left, and gives the gzip.Writer back.
+// Close writes the remaining data, and gives the gzip.Writer back to the pool.
 func (w *writer) Close() error {
 	if w.gz == nil {
 		return errClosed
@@ -49,7 +49,7 @@ func (w *writer) Close() error {
 	gz := w.gz
 	w.gz = nil
 	err := gz.Close()
-	gz.Reset(io.Discard) // keeps nothing of the caller's alive
+	gz.Reset(io.Discard) // drops the reference to the caller's io.Writer
 	writers[w.level-gzip.DefaultCompression].Put(gz)
 	return err
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proto is the default codec: protocol buffers. Importing it registers it
+// Package proto has the default codec, for protocol buffers. Importing the package registers it
 // under the name "proto".
 package proto
 
@@ -33,8 +33,8 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{b}, nil
 }
 
-// MarshalWhole is Marshal without the list. It encodes into one buffer from the pool, also a small
-// message: that takes no allocation, where a plain slice behind a Buffer takes two.
+// MarshalWhole is like Marshal, but returns one buffer. It takes the buffer from the pool even for
+// a small message: that needs no allocation, while a plain slice in a Buffer needs two.
 func (codec) MarshalWhole(v any) (mem.Buffer, error) {
 	m := message(v)
 	if m == nil {
@@ -43,7 +43,7 @@ func (codec) MarshalWhole(v any) (mem.Buffer, error) {
 	return marshalSized(m, proto.Size(m))
 }
 
-// marshalSized encodes m, of which proto.Size has just said that it takes size bytes.
+// marshalSized encodes m. size is the result of a call of proto.Size immediately before.
 func marshalSized(m proto.Message, size int) (mem.Buffer, error) {
 	// Size has stored the sizes of all parts of m in m.
 	opts := proto.MarshalOptions{UseCachedSize: true}
@@ -58,8 +58,8 @@ func marshalSized(m proto.Message, size int) (mem.Buffer, error) {
 	return mem.NewBuffer(buf, pool), nil
 }
 
-// Unmarshal decodes data, which it only copies if it is in several buffers: decoding
-// needs it in one piece. The message keeps nothing of it.
+// Unmarshal decodes data. It copies data only if that has several buffers, as decoding needs one
+// piece. The message does not keep any part of data.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	switch len(data) {
 	case 0:
@@ -72,7 +72,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.UnmarshalWhole(whole.ReadOnlyData(), v)
 }
 
-// UnmarshalWhole is Unmarshal for data in one piece.
+// UnmarshalWhole is like Unmarshal, for data in one piece.
 func (codec) UnmarshalWhole(data []byte, v any) error {
 	m := message(v)
 	if m == nil {
@@ -81,7 +81,8 @@ func (codec) UnmarshalWhole(data []byte, v any) error {
 	return proto.Unmarshal(data, m)
 }
 
-// message returns v as a message of today's protobuf API, nil if it is none.
+// message returns v as a message of the current protobuf API, or nil if v is not a protobuf
+// message.
 func message(v any) proto.Message {
 	switch m := v.(type) {
 	case proto.Message:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package connect makes channels that are connected, and tells of a channel's states.
+// Package connect makes channels that are connected, and reports the states of a channel.
 //
-// grpc.NewClient returns a channel that is not connected, and whose target may be wrong; the first
-// RPC finds out. That is right for most programs. For those that want to know sooner there is
-// [NewClient], which waits, in the place of grpc.DialContext with its deprecated options:
+// grpc.NewClient returns a channel that is not connected, and whose target may be wrong; the first RPC
+// finds out. That is right for most programs. For programs that need to know sooner there is
+// [NewClient], which waits. It takes the place of grpc.DialContext with its deprecated options:
 //
 //	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 //	defer cancel()
@@ -13,26 +13,26 @@
 //
 // # Semantics
 //
-//   - [NewClient] is grpc.NewClient, Connect, and the wait until the state is READY. If ctx ends
-//     first the channel is closed, and the error says why the last attempt to connect failed; it
-//     wraps ctx's cause. ctx has no effect on the channel after that.
-//   - With [FailFast] the first TRANSIENT_FAILURE ends the wait: all addresses that the balancer
-//     tried have failed once, or the name is not known. Without, attempts go on with the usual
-//     back-off.
-//   - [Wait] is the same for a channel that exists already. It needs no option, and so knows no
-//     errors of attempts.
-//   - [OnState] has a function told of every state, in order, and none left out, which
-//     WaitForStateChange does not promise. It runs on a goroutine of its own, which is there
-//     only while there is something to tell.
+//   - [NewClient] calls grpc.NewClient and Connect, and waits until the state is READY. If ctx ends
+//     first, the channel is closed, and the error says why the last attempt to connect failed; it
+//     wraps ctx's cause. Once NewClient has returned a channel, ctx has no effect on it.
+//   - With [FailFast] the first TRANSIENT_FAILURE ends the wait: all addresses that the balancer tried
+//     have failed once, or the name is not known. Without it, attempts go on with the usual back-off.
+//   - [Wait] waits in the same way for a channel that exists already. It needs no option, and so does
+//     not know why attempts failed.
+//   - [OnState] calls a function for every state, in order. It leaves none out, which
+//     WaitForStateChange does not promise. The function runs on a goroutine of its own, which exists
+//     only while there is something to report.
 //
 // # Edges
 //
-// READY is what the balancer makes of it: with pick_first and round_robin one connection is up,
-// with xDS one of a cluster's. A channel that goes idle later (grpc.WithIdleTimeout) is IDLE, and
-// connects again with the next RPC. Retries, hedging and interceptors are not concerned: no RPC is
-// sent. It works with bufconn and custom dialers, and against servers behind ServeHTTP.
+// The balancer decides when the channel is READY: with pick_first and round_robin when there is one
+// connection, with xDS when there is one to a cluster's endpoint. A channel that goes idle later
+// (grpc.WithIdleTimeout) is IDLE, and connects again with the next RPC. Retries, hedging and interceptors
+// are not affected, as no RPC is sent. The package works with bufconn and custom dialers, and with
+// servers behind ServeHTTP.
 //
-// All of this may change or go in a later release.
+// All of this may change, or be removed, in a later release.
 package connect
 
 import (
@@ -48,7 +48,8 @@ import (
 // Option says how [NewClient] waits.
 type Option func(*waiter)
 
-// FailFast has NewClient give up when the channel is in TRANSIENT_FAILURE for the first time.
+// FailFast returns an Option that makes NewClient give up when the channel first is in
+// TRANSIENT_FAILURE.
 func FailFast() Option { return func(w *waiter) { w.failFast = true } }
 
 // NewClient returns a channel that is connected. opts may be nil.
@@ -57,7 +58,7 @@ func NewClient(ctx context.Context, target string, opts []Option, dial ...grpc.D
 	for _, o := range opts {
 		o(w)
 	}
-	// It is told first: what another listener does of a failure, such as to end ctx, comes after.
+	// w is told first, before other listeners: one of them may end ctx because of the failure.
 	cc, err := grpc.NewClient(target, append([]grpc.DialOption{stateOption{tell: w.tell}}, dial...)...)
 	if err != nil {
 		return nil, err
@@ -73,11 +74,11 @@ func NewClient(ctx context.Context, target string, opts []Option, dial ...grpc.D
 // waiter waits for READY.
 type waiter struct {
 	failFast bool
-	changed  chan struct{} // has one when there is something to look at
+	changed  chan struct{} // has one value after tell was called
 
 	mu      sync.Mutex
 	ready   bool
-	failed  bool  // it was in TRANSIENT_FAILURE
+	failed  bool  // the channel has been in TRANSIENT_FAILURE
 	failure error // why the last attempt failed
 }
 
@@ -145,22 +146,23 @@ func Wait(ctx context.Context, cc *grpc.ClientConn) error {
 	}
 }
 
-// OnState has f told of each state that a channel enters, in order, one at a time, on another
-// goroutine: it may block, and use the channel. failure is why the last attempt to connect failed
-// by then; nil: none has. The state with which a channel begins, IDLE, is not told. The last is
-// SHUTDOWN. A channel can have several such options. States wait for an f that blocks, without bound:
-// a server that accepts and closes can bring thousands a second (see experimental.WithStableAfter).
+// OnState returns a DialOption that calls f with each state that a channel enters, in order, one at a
+// time, on a goroutine other than the channel's: f may block, and use the channel. failure is the error of
+// the last attempt to connect that has failed by then, or nil if none has. f is not called with the state
+// with which a channel begins, IDLE. The last state is SHUTDOWN. A channel can have several such options.
+// If f blocks, any number of states may wait for it: a server that accepts connections and closes them
+// can cause thousands a second (see experimental.WithStableAfter).
 func OnState(f func(s connectivity.State, failure error)) grpc.DialOption {
 	return stateListener{tell: f}
 }
 
-// stateListener is an option whose function is told by a queue for each channel.
+// stateListener makes a stateOption for each channel, whose function puts the states in a queue.
 type stateListener struct {
 	grpc.EmptyDialOption
 	tell func(connectivity.State, error)
 }
 
-// NextDialOption is known to package grpc: it is called for each channel.
+// NextDialOption is the method by which package grpc recognises stateListener. It is called for each channel.
 func (o stateListener) NextDialOption() grpc.DialOption {
 	queue := new(serializer.Serializer)
 	return stateOption{tell: func(s connectivity.State, failure error) {
@@ -168,7 +170,8 @@ func (o stateListener) NextDialOption() grpc.DialOption {
 	}}
 }
 
-// stateOption is known to package grpc by its method. tell is called with locks of the channel.
+// stateOption is an option that package grpc recognises by its method. tell is called while locks of the channel
+// are held.
 type stateOption struct {
 	grpc.EmptyDialOption
 	tell func(connectivity.State, error)

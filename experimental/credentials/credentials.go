@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credentials has TLS credentials for peers that don't do ALPN, which RFC 9113
-// (section 3.2) requires: they offer "h2" as the others do, and go on where the peer chose
-// nothing. It is for programs that have to get along with such peers until these are
-// mended, and must not be used for anything else.
+// Package credentials has TLS credentials for peers without ALPN, although RFC 9113 (section 3.2)
+// requires ALPN. Like others they offer "h2", but they go on if the peer has chosen no protocol. They
+// are for programs that must work with such peers until these are fixed, and must not be used for
+// anything else.
 //
 // Experimental: this package goes away in a later release.
 package credentials
@@ -17,12 +17,12 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// withoutALPN is implemented by what credentials.NewTLS returns.
+// withoutALPN is implemented by the credentials that credentials.NewTLS returns.
 type withoutALPN interface {
 	WithoutALPN() credentials.TransportCredentials
 }
 
-// NewTLSWithALPNDisabled is credentials.NewTLS for peers without ALPN.
+// NewTLSWithALPNDisabled is like credentials.NewTLS, for peers without ALPN.
 func NewTLSWithALPNDisabled(c *tls.Config) credentials.TransportCredentials {
 	creds := credentials.NewTLS(c)
 	if w, ok := creds.(withoutALPN); ok {
@@ -31,13 +31,13 @@ func NewTLSWithALPNDisabled(c *tls.Config) credentials.TransportCredentials {
 	return creds
 }
 
-// NewClientTLSFromCertWithALPNDisabled is credentials.NewClientTLSFromCert for servers
+// NewClientTLSFromCertWithALPNDisabled is like credentials.NewClientTLSFromCert, for servers
 // without ALPN.
 func NewClientTLSFromCertWithALPNDisabled(cp *x509.CertPool, serverNameOverride string) credentials.TransportCredentials {
 	return NewTLSWithALPNDisabled(&tls.Config{ServerName: serverNameOverride, RootCAs: cp})
 }
 
-// NewClientTLSFromFileWithALPNDisabled is credentials.NewClientTLSFromFile for servers
+// NewClientTLSFromFileWithALPNDisabled is like credentials.NewClientTLSFromFile, for servers
 // without ALPN.
 func NewClientTLSFromFileWithALPNDisabled(certFile, serverNameOverride string) (credentials.TransportCredentials, error) {
 	text, err := os.ReadFile(certFile)
@@ -51,13 +51,13 @@ func NewClientTLSFromFileWithALPNDisabled(certFile, serverNameOverride string) (
 	return NewClientTLSFromCertWithALPNDisabled(roots, serverNameOverride), nil
 }
 
-// NewServerTLSFromCertWithALPNDisabled is credentials.NewServerTLSFromCert for clients
+// NewServerTLSFromCertWithALPNDisabled is like credentials.NewServerTLSFromCert, for clients
 // without ALPN.
 func NewServerTLSFromCertWithALPNDisabled(cert *tls.Certificate) credentials.TransportCredentials {
 	return NewTLSWithALPNDisabled(&tls.Config{Certificates: []tls.Certificate{*cert}})
 }
 
-// NewServerTLSFromFileWithALPNDisabled is credentials.NewServerTLSFromFile for clients
+// NewServerTLSFromFileWithALPNDisabled is like credentials.NewServerTLSFromFile, for clients
 // without ALPN.
 func NewServerTLSFromFileWithALPNDisabled(certFile, keyFile string) (credentials.TransportCredentials, error) {
 	cert, err := tls.LoadX509KeyPair(certFile, keyFile)

@@ -12,24 +12,24 @@ import (
 	"google.golang.org/grpc/internal/sockopt"
 )
 
-// Connection is one of a server or of a subchannel; or a listener, which has an ID and a local
-// address only.
+// Connection describes a connection of a server or of a subchannel, or a listener. A listener has only an
+// ID and a local address.
 type Connection struct {
 	ID      int64     `json:"id"`
 	Created time.Time `json:"created"`
 	Local   string    `json:"local,omitempty"`
 	Remote  string    `json:"remote,omitempty"`
-	Name    string    `json:"name,omitempty"` // that the peer proved, or the authority
+	Name    string    `json:"name,omitempty"` // the name that the peer proved, or the authority
 
 	Parked      bool   `json:"parked"`
 	NotParkable string `json:"not_parkable,omitempty"` // why it can't be parked
-	Streams     int    `json:"streams"`                // that are open
+	Streams     int    `json:"streams"`                // how many are open
 	BytesHeld   int64  `json:"bytes_held"`
 
 	StreamsStarted   int64 `json:"streams_started"`
 	StreamsSucceeded int64 `json:"streams_succeeded"`
 	StreamsFailed    int64 `json:"streams_failed"`
-	// MaxStreams is how many the peer lets be open; 0 where that is not known, as at servers.
+	// MaxStreams is how many streams the peer allows at once; 0 if that is not known, as at servers.
 	MaxStreams uint32 `json:"max_streams,omitempty"`
 
 	MessagesSent     int64     `json:"messages_sent"`
@@ -40,16 +40,16 @@ type Connection struct {
 	SendWindow int64 `json:"send_window"` // bytes that may be sent on all streams together
 	RecvWindow int64 `json:"recv_window"` // bytes that the peer may send
 
-	// RoundTrip is TCP's smoothed estimate; 0 where it is not known.
+	// RoundTrip is TCP's smoothed estimate, or 0 if that is not known.
 	RoundTrip time.Duration `json:"round_trip,omitempty"`
-	Security  string        `json:"security,omitempty"` // the suite of ciphers
-	GoAway    *uint32       `json:"goaway,omitempty"`   // the code of the last GOAWAY that came
+	Security  string        `json:"security,omitempty"` // the cipher suite
+	GoAway    *uint32       `json:"goaway,omitempty"`   // the code of the last GOAWAY that was received
 
-	// LastError is why a stream last ended before its time, cancellations aside.
+	// LastError says why a stream last ended early, other than by cancellation.
 	LastError *Event `json:"last_error,omitempty"`
 }
 
-// connectionOf asks a connection how it is.
+// connectionOf returns the present state of a connection.
 func connectionOf(s *channelz.Socket) Connection {
 	d := s.Data()
 	c := Connection{
@@ -87,7 +87,7 @@ func connectionOf(s *channelz.Socket) Connection {
 	return c
 }
 
-// State says in a word or two what the connection does.
+// State describes what the connection does in a word or two.
 func (c *Connection) State() string {
 	switch {
 	case c.Parked && c.Streams > 0:

@@ -17,23 +17,24 @@ import (
 
 func init() { channelz.TurnOn() }
 
-// Page is the page. The zero value shows all but RPCs. It must not be changed once it serves; it may
-// serve any number of requests at once.
+// Page is the http.Handler of the page. The zero value shows everything but RPCs. A Page must not be
+// changed once it serves. It may serve any number of requests at once.
 type Page struct {
-	// Servers are those whose RPCs are listed. The others are shown without.
+	// Servers are the servers whose RPCs are listed. Other servers are shown without RPCs.
 	Servers []*servercontrol.Control
-	// Rows is how many rows of a list are on one page, 50 if it is 0.
+	// Rows is how many rows of a list are on one page. 0 stands for 50.
 	Rows int
 }
 
 const (
 	defaultRows = 50
-	maxRows     = 1000 // that a request may ask for
+	maxRows     = 1000 // the most that a request may ask for
 )
 
-// ServeHTTP implements http.Handler. It answers GET and HEAD, under any path. The query says
-// what is wanted: nothing, or one of "server", "channel", "subchannel" and "socket" with a number of
-// channelz; "from" is the number with which a list begins, and "rows" its length, up to 1,000.
+// ServeHTTP implements http.Handler. It answers GET and HEAD, under any path. The query selects the page:
+// without "server", "channel", "subchannel" and "socket" it is the first page; with one of them, which has
+// a channelz number as its value, it is the page of that. "from" is the number with which lists begin,
+// and "rows" is their length, up to 1,000.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -58,7 +59,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Type", "application/json")
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
-		_ = enc.Encode(v) // its error is that the client has gone
+		_ = enc.Encode(v) // an error means that the client has gone
 		return
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -95,7 +96,7 @@ func wantsJSON(r *http.Request) bool {
 	return false
 }
 
-// ageOf is how long ago t was, for people; "" if it never was.
+// ageOf returns how long ago t was, for people to read, or "" if t is zero.
 func ageOf(now, t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -103,7 +104,7 @@ func ageOf(now, t time.Time) string {
 	return roundText(now.Sub(t))
 }
 
-// roundText is d with about three digits.
+// roundText returns d with about three digits.
 func roundText(d time.Duration) string {
 	unit := time.Nanosecond
 	for unit < time.Second && d/unit >= 1000 {
@@ -112,7 +113,7 @@ func roundText(d time.Duration) string {
 	return d.Round(unit).String()
 }
 
-// bytesText is n bytes with a unit.
+// bytesText returns n bytes with a unit.
 func bytesText(n int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	v := float64(n)

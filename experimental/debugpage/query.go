@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/internal/channelz"
 )
 
-// query is what a request wants.
+// query is what a request asks for.
 type query struct {
 	kind string // "" for the first page
 	id   int64
@@ -20,10 +20,10 @@ type query struct {
 	json bool
 }
 
-// kinds are what there are pages of. Those of nodes are in the order of channelz.Kind.
+// kinds are the kinds of pages other than the first. The index of a node's kind is its channelz.Kind.
 var kinds = []string{channelz.Channel: "channel", channelz.Subchannel: "subchannel", channelz.Server: "server", channelz.Listener: "socket"}
 
-// parse reads a request. Its error is for the caller to see.
+// parse parses a request. The client may see its error.
 func (p *Page) parse(r *http.Request) (q query, err error) {
 	q.json = wantsJSON(r)
 	values := r.URL.Query()
@@ -55,7 +55,7 @@ func (p *Page) parse(r *http.Request) (q query, err error) {
 	return q, nil
 }
 
-// number returns a number of the query, 0 if it isn't there.
+// number returns the number that the query has under name, or 0 if it has none.
 func number(values url.Values, name string) (int64, error) {
 	s := values.Get(name)
 	if s == "" {
@@ -68,7 +68,7 @@ func number(values url.Values, name string) (int64, error) {
 	return n, nil
 }
 
-// next is the query of the page that begins with number from.
+// next returns the query of the page whose lists begin with number from.
 func (q query) next(from int64) string {
 	values := url.Values{"from": {strconv.FormatInt(from, 10)}, "rows": {strconv.Itoa(q.rows)}}
 	if q.kind != "" {

@@ -12,25 +12,25 @@ import (
 	"google.golang.org/grpc/internal/channelz"
 )
 
-// View is one page, as JSON has it. What a page does not show is left out.
+// View is one page, in the form of its JSON. Fields that a page does not show are left out.
 type View struct {
 	Time    time.Time `json:"time"`
 	Process *Process  `json:"process,omitempty"`
 	Node    *Node     `json:"node,omitempty"` // the server, channel or subchannel that was asked for
-	// Connection is the one that was asked for, or a listener.
+	// Connection is the connection or listener that was asked for.
 	Connection *Connection `json:"connection,omitempty"`
 
 	Servers     []Node       `json:"servers,omitempty"`
-	Channels    []Node       `json:"channels,omitempty"` // or a channel's channels and subchannels
+	Channels    []Node       `json:"channels,omitempty"` // of the process, or of the node
 	Connections []Connection `json:"connections,omitempty"`
-	RPCs        []RPC        `json:"rpcs,omitempty"` // the oldest first
-	Lost        []Lost       `json:"lost,omitempty"` // the last one first
+	RPCs        []RPC        `json:"rpcs,omitempty"` // oldest first
+	Lost        []Lost       `json:"lost,omitempty"` // latest first
 
-	// Next is the query of the page with the rest of the lists, "" on the last one.
+	// Next is the query of the page on which the lists go on, or "" on the last page.
 	Next string `json:"next,omitempty"`
 }
 
-// Process is what all connections and buffers of the process hold: see footprint.Snapshot.
+// Process has what all connections and buffers of the process hold: see footprint.Snapshot.
 type Process struct {
 	Version    string `json:"version"`
 	Go         string `json:"go"`
@@ -44,7 +44,7 @@ type Process struct {
 	BytesLent   int64 `json:"bytes_lent"`
 	BytesKept   int64 `json:"bytes_kept"`
 
-	// Unparkable counts the connections that can't be parked, by the reason.
+	// Unparkable counts the connections that can't be parked, by reason.
 	Unparkable map[string]int `json:"unparkable,omitempty"`
 }
 
@@ -63,7 +63,7 @@ type Node struct {
 
 	LastError *Event   `json:"last_error,omitempty"`
 	Listeners []string `json:"listeners,omitempty"`
-	Trace     []Event  `json:"trace,omitempty"` // on the node's own page
+	Trace     []Event  `json:"trace,omitempty"` // only on the node's own page
 }
 
 // Event is something that happened to a node.
@@ -72,7 +72,7 @@ type Event struct {
 	Text string    `json:"text"`
 }
 
-// RPC is one of a server's that is under way.
+// RPC is an RPC of a server that is under way.
 type RPC struct {
 	Method string    `json:"method"`
 	Peer   string    `json:"peer"`
@@ -87,7 +87,7 @@ type Lost struct {
 	Error string    `json:"error"`
 }
 
-// view makes the page for q; ok is false where there is no such thing.
+// view makes the page for q. ok is false if what q asks for does not exist.
 func (p *Page) view(q query) (v View, ok bool) {
 	v.Time = time.Now()
 	switch q.kind {
@@ -146,7 +146,7 @@ func processNow() *Process {
 	}
 }
 
-// nodesOf are the nodes of a list up to number end; all if that is negative.
+// nodesOf returns the nodes of a list up to number end, or all of them if end is negative.
 func nodesOf(list []channelz.NodeData, end int64) []Node {
 	var nodes []Node
 	for _, d := range list {
@@ -157,7 +157,7 @@ func nodesOf(list []channelz.NodeData, end int64) []Node {
 	return nodes
 }
 
-// node fills in the page of a server, channel or subchannel, and reports whether there is such.
+// node fills in the page of a server, channel or subchannel. It returns false if that does not exist.
 func (p *Page) node(v *View, q query) bool {
 	kind := channelz.Kind(slices.Index(kinds, q.kind))
 	d, ok := channelz.NodeByID(kind, q.id)
@@ -193,8 +193,8 @@ func (p *Page) node(v *View, q query) bool {
 	return true
 }
 
-// cutRefs returns the part of a list, in the order of numbers, that is on the page q asks for,
-// and whether nothing follows.
+// cutRefs returns the part of a list, which is sorted by number, that is on the page of q, and whether
+// it is the last part.
 func cutRefs(list []channelz.Ref, q query) (part []channelz.Ref, last bool) {
 	at, _ := slices.BinarySearchFunc(list, q.from, func(r channelz.Ref, id int64) int { return int(min(max(r.ID-id, -1), 1)) })
 	list = list[at:]
@@ -229,7 +229,7 @@ func nodeOf(d channelz.NodeData) Node {
 
 func eventOf(e channelz.TraceEvent) Event { return Event{Time: e.Time, Text: e.Text} }
 
-// rpcs are the oldest of all servers that were given.
+// rpcs returns the oldest RPCs of all servers in p.Servers.
 func (p *Page) rpcs(rows int) []RPC {
 	var list []RPC
 	for _, s := range p.Servers {
@@ -245,7 +245,7 @@ func (p *Page) rpcs(rows int) []RPC {
 	return list[:min(len(list), rows)]
 }
 
-// lost are the last ones of all servers that were given.
+// lost returns the connections that all servers in p.Servers lost last.
 func (p *Page) lost(rows int) []Lost {
 	var list []Lost
 	for _, s := range p.Servers {

@@ -1,49 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package flowcontrol bounds how long streams wait for a peer that does not read.
+// Package flowcontrol limits how long streams wait for a peer that does not read.
 //
-// A Send takes a message while about 64 to 128 KiB of the stream wait to be sent, and then waits until
-// the peer has read some, for as long as the RPC lasts. A handler without a deadline so waits for
-// ever, and so does a stream whose handler has returned: it keeps its place under
+// Send accepts messages while no more than about 64 to 128 KiB of the stream wait to be sent. After that
+// it waits until the peer has read some, for as long as the RPC lasts. So a handler without a deadline
+// may wait for ever, and so may a stream whose handler has returned: it keeps its place under
 // MaxConcurrentStreams, and its memory.
 //
 //	server := grpc.NewServer(flowcontrol.MaxSendWait(10*time.Second), flowcontrol.MaxEndWait(10*time.Second))
 //
 // # Semantics
 //
-//   - [HasRoom] says whether Send would take a message without waiting; [WaitForRoom] waits until it
-//     would, no longer than a context lasts. If it does not, the stream is as it was: the
-//     program may send something else, or nothing.
-//   - [MaxSendWait], of a server, and [WithMaxSendWait], of a channel, bound each Send of each stream.
-//     One that has waited for so long fails with code ResourceExhausted, and so does the RPC: no
+//   - [HasRoom] reports whether Send would accept a message without waiting. [WaitForRoom] waits until it
+//     would, but no longer than a context lasts. If there is no room by then, the stream is as it was:
+//     the program may send something else, or nothing.
+//   - [MaxSendWait], of a server, and [WithMaxSendWait], of a channel, limit each Send of each stream. A
+//     Send that has waited for so long fails with code ResourceExhausted, and so does the RPC: no
 //     message is sent after it, as one is missing. A handler gets the error from Send, a client from
 //     SendMsg and RecvMsg.
-//   - [MaxEndWait], of a server, is for streams whose handler has returned, and for unary replies: if
-//     the client takes nothing of what is left for that long, the stream is reset with CANCEL, and
-//     its place and memory are free. A client that reads slowly, but does, is not cut off.
-//     A stream that waits is not kept alive by that: one that is reset, or whose connection is lost, is
-//     forgotten at once.
+//   - [MaxEndWait], of a server, is for streams whose handler has returned, and for unary replies. If
+//     the client takes nothing of what is left for that long, the server resets the stream with CANCEL,
+//     and frees its place and memory. A client that reads, however slowly, is not cut off. The wait does
+//     not keep a stream alive: a stream that is reset, or whose connection is lost, is forgotten at
+//     once.
 //
-// By default nothing is bound, as in the published module.
+// By default there are no limits, as in the published module.
 //
 // # Edges
 //
-//   - Interceptors: streams may be wrapped, if their Context derives from the RPC's. The bound of
-//     MaxSendWait stands where the option stands among the interceptors of grpc.ChainStreamInterceptor.
-//   - Retries: a client's stream is not retried any more once HasRoom or WaitForRoom was asked about
-//     it, as with ClientStream.Context; with WithMaxSendWait from its first Send on. Call them after
-//     Header or RecvMsg. A hedged stream has room until one attempt counts.
-//   - Streams that were handed over (package experimental/streams) never wait: TrySend and OnReady are
-//     the same there. MaxEndWait holds for them once OnDone has returned.
-//   - Behind ServeHTTP net/http waits, and does not tell: there always is room, and nothing is bound;
-//     http.Server.WriteTimeout and the like hold there.
-//   - bufconn, unix sockets, TLS: as with TCP, as windows are HTTP/2's. With package xds give the options
-//     to xds.NewGRPCServer, and to the channel as to any.
-//   - Room is of the stream and its connection: many streams that are not read share the bound of a
-//     connection's send queue. A Send may be made by one goroutine at a time, as always; so may these.
-//   - A stream with MaxSendWait is wrapped, which a streams.Group takes a slower way for.
+//   - Interceptors: streams may be wrapped, if their Context derives from the RPC's. MaxSendWait is an
+//     interceptor, and has the place of the option among those of grpc.ChainStreamInterceptor.
+//   - Retries: once HasRoom or WaitForRoom has been called for a client's stream, the RPC is no longer
+//     retried, as with ClientStream.Context; with WithMaxSendWait that holds from the first Send on. Call
+//     them after Header or RecvMsg. A hedged stream has room until one attempt counts.
+//   - Streams that were handed over (package experimental/streams) never wait: TrySend and OnReady
+//     serve the same purpose there. MaxEndWait applies to them once OnDone has returned.
+//   - Behind ServeHTTP it is net/http that waits, and it does not tell: there always is room, and nothing
+//     is limited; use http.Server.WriteTimeout and the like there.
+//   - bufconn, unix sockets, TLS: as with TCP, as the windows are HTTP/2's. With package xds, pass the
+//     options to xds.NewGRPCServer, and to the channel as to any other.
+//   - Room depends on the stream and on its connection: many streams that are not read share the limit of
+//     the connection's send queue. As always, only one goroutine at a time may call Send on a stream, and
+//     the same holds for these functions.
+//   - MaxSendWait wraps streams, and a streams.Group sends on a wrapped stream by a slower path.
 //
-// All of this may change or go in a later release.
+// All of this may change, or be removed, in a later release.
 package flowcontrol
 
 import (
@@ -57,16 +58,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Stream is a grpc.ServerStream or a grpc.ClientStream, or one of generated code.
+// Stream is a grpc.ServerStream, a grpc.ClientStream, or a stream of generated code.
 type Stream interface {
 	Context() context.Context
 	SendMsg(m any) error
 }
 
-// room is asked whether a stream has some. w is woken when it has, if it has none.
+// room reports whether a stream has room. If it has none, w is woken when it has.
 type room func(w handover.Waker) bool
 
-// roomOf returns nil for a stream of somebody else's.
+// roomOf returns the room of a client's stream, or nil if the stream is not one of this module.
 func roomOf(ctx context.Context) room {
 	if c, ok := ctx.Value(ctxkey.ClientRoom{}).(handover.Client); ok {
 		return c.ArmRoom
@@ -81,7 +82,7 @@ func serverRoom(ctx context.Context) room {
 	return nil
 }
 
-// of returns nil where nobody knows.
+// of returns the room of a stream of either side, or nil if that is not known.
 func of(s Stream) room {
 	if _, client := s.(interface{ CloseSend() error }); client {
 		return roomOf(s.Context())
@@ -89,14 +90,14 @@ func of(s Stream) room {
 	return serverRoom(s.Context())
 }
 
-// HasRoom reports whether SendMsg would take a message without waiting; also where that is not known.
+// HasRoom reports whether SendMsg would accept a message without waiting. It returns true if that is not known.
 func HasRoom(s Stream) bool {
 	r := of(s)
 	return r == nil || r(nil)
 }
 
-// WaitForRoom waits until SendMsg would take a message without waiting, or the RPC is over, which
-// SendMsg then tells. If ctx ends first the error is its cause.
+// WaitForRoom waits until SendMsg would accept a message without waiting, or until the RPC is over, which
+// SendMsg then reports. If ctx ends first, the error is ctx's cause.
 func WaitForRoom(ctx context.Context, s Stream) error {
 	r := of(s)
 	if r == nil {
@@ -120,7 +121,7 @@ func (r room) wait(ctx, rpc context.Context) error {
 	return nil
 }
 
-// waker has one value when it was woken.
+// waker has one value if it has been woken.
 type waker chan struct{}
 
 // Wake implements handover.Waker.
@@ -133,7 +134,7 @@ func (w waker) Wake() {
 
 var errNotRead = status.Error(codes.ResourceExhausted, "the peer has not read what was sent to it for too long")
 
-// waitFor is wait for a time.
+// waitFor is wait with a limit of d.
 func (r room) waitFor(rpc context.Context, d time.Duration) error {
 	if r == nil || r(nil) {
 		return nil
@@ -143,26 +144,26 @@ func (r room) waitFor(rpc context.Context, d time.Duration) error {
 	if r.wait(ctx, rpc) != nil && rpc.Err() == nil {
 		return errNotRead
 	}
-	return nil // SendMsg tells
+	return nil // if the RPC is over, SendMsg says so
 }
 
-// MaxSendWait bounds how long each Send of a server's streams may wait for its client.
+// MaxSendWait returns a ServerOption that limits how long each Send of a server's streams may wait for its client.
 func MaxSendWait(d time.Duration) grpc.ServerOption {
 	return grpc.ChainStreamInterceptor(func(srv any, st grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 		s := &boundServer{ServerStream: st, most: d}
 		err := next(srv, s)
 		if s.err != nil {
-			return s.err // whatever the handler makes of it
+			return s.err // whatever the handler returned
 		}
 		return err
 	})
 }
 
-// boundServer is a server's stream whose Send does not wait for longer than most.
+// boundServer is a server's stream whose Send waits for no longer than most.
 type boundServer struct {
 	grpc.ServerStream
 	most time.Duration
-	err  error // owned by the one who sends
+	err  error // owned by the sender
 }
 
 func (s *boundServer) SendMsg(m any) error {
@@ -175,10 +176,11 @@ func (s *boundServer) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// MaxEndWait bounds how long a client may read nothing of a stream whose handler has returned.
+// MaxEndWait returns a ServerOption that limits how long a client may read nothing of a stream whose handler has
+// returned.
 func MaxEndWait(d time.Duration) grpc.ServerOption { return endWait{wait: d} }
 
-// endWait is known to package grpc by its method.
+// endWait is an option that package grpc recognises by its method.
 type endWait struct {
 	grpc.EmptyServerOption
 	wait time.Duration
@@ -186,7 +188,8 @@ type endWait struct {
 
 func (o endWait) ServerEndWait() time.Duration { return o.wait }
 
-// WithMaxSendWait bounds how long each SendMsg of a channel's streams may wait for its server.
+// WithMaxSendWait returns a DialOption that limits how long each SendMsg may wait for its server. It applies to
+// those streams of a channel on which the client may send more than one message.
 func WithMaxSendWait(d time.Duration) grpc.DialOption {
 	return grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		st, err := next(ctx, desc, cc, method, opts...)
@@ -197,7 +200,7 @@ func WithMaxSendWait(d time.Duration) grpc.DialOption {
 	})
 }
 
-// boundClient is a client's stream whose SendMsg does not wait for longer than most.
+// boundClient is a client's stream whose SendMsg waits for no longer than most.
 type boundClient struct {
 	grpc.ClientStream
 	most time.Duration

@@ -8,8 +8,7 @@ import (
 	gstats "google.golang.org/grpc/stats"
 )
 
-// gauge is a metric of this package. They have no labels, and are of the whole
-// process.
+// gauge is a metric of this package. It has no labels, and its value is that of the whole process.
 type gauge struct {
 	handle *stats.Int64AsyncGaugeHandle
 	value  func(*Snapshot) int64
@@ -50,8 +49,7 @@ func newGauge(name, unit, description string, value func(*Snapshot) int64) gauge
 	}), value}
 }
 
-// Metrics returns the names of the gauges, to be given to a stats plugin that is to
-// report them:
+// Metrics returns the names of the gauges. Give them to a stats plugin to make it report the gauges:
 //
 //	grpc.transport.connections         Snapshot.Connections
 //	grpc.transport.connections_parked  Snapshot.Parked
@@ -70,7 +68,7 @@ func Metrics() *stats.Metrics {
 }
 
 // Report records the present values of all gauges on r, from one Snapshot. It is a
-// stats.AsyncMetricReporterFunc, and does not fail.
+// stats.AsyncMetricReporterFunc, and never fails.
 func Report(r stats.AsyncMetricsRecorder) error {
 	s := Read()
 	for _, g := range gauges {
@@ -79,12 +77,12 @@ func Report(r stats.AsyncMetricsRecorder) error {
 	return nil
 }
 
-// Register makes the metrics recorders among the handlers, and the others, ask for the
-// gauges, until stop is called; stop is nil if there is no recorder. Package grpc calls it
-// for each channel and server, so there is no need to for what is given to one.
+// Register makes the metrics recorders among handlers, and those in others, ask for the gauges at each
+// collection, until stop is called. stop is nil if there is no recorder. Package grpc calls Register for
+// each channel and server, so programs need not call it for the handlers that they give to one.
 //
-// The figures are of the process, therefore a recorder is registered with once,
-// whatever the number of channels and servers that have it.
+// The figures are those of the process. So the gauges are registered only once with each recorder,
+// however many channels and servers have it.
 func Register(handlers []gstats.Handler, others ...stats.MetricsRecorder) (stop func()) {
 	return process.Add(handlers, others...)
 }

@@ -2,19 +2,18 @@
 
 //go:build !grpctrace
 
-// Package nettrace lets grpc.EnableTracing have RPCs recorded for golang.org/x/net/trace,
-// whose handlers serve them at /debug/requests on http.DefaultServeMux:
+// Package nettrace makes grpc.EnableTracing record RPCs for golang.org/x/net/trace, whose handlers serve
+// the records at /debug/requests on http.DefaultServeMux:
 //
 //	import _ "google.golang.org/grpc/experimental/nettrace"
 //
-// The build tag grpctrace does the same for a program whose source is not to be changed. It
-// is a package of its own because x/net/trace brings html/template and text/template, with
-// which the linker can't leave out methods that nobody calls: a small program grows by a
-// third.
+// The build tag grpctrace does the same for a program whose source should not change. This is a package
+// of its own because x/net/trace brings html/template and text/template, and with these the linker can't
+// leave out methods that nobody calls: a small program grows by a third.
 //
-// Each RPC of a server is a trace in the family "grpc.Recv.Service", and each attempt of a
-// client's RPC one in "grpc.Sent.Service": with the peer, the time left, the messages, which
-// are formatted when somebody looks, and the error. A handler finds its trace with
+// Each RPC of a server is a trace in the family "grpc.Recv.Service", and each attempt of a client's RPC is
+// one in "grpc.Sent.Service". A trace has the peer, the time that was left, the messages, which are
+// formatted when somebody looks at the trace, and the error. A handler finds its trace with
 // trace.FromContext.
 //
 // Experimental: this API may change in a later release.

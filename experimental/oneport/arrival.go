@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// run passes the connection on, or closes it.
+// run passes the connection on to a server, or closes it.
 func (a *arrival) run() {
 	err := a.shake()
 	if err == nil && a.step != decided {
@@ -33,13 +33,13 @@ func (a *arrival) run() {
 	if err == nil {
 		return
 	}
-	_ = a.conn.Close() // whatever it says
+	_ = a.conn.Close() // whatever Close returns
 	if logger.V(2) && !errors.Is(err, io.EOF) {
 		logger.Infof("oneport: the connection with %v is closed before a server has it: %v", a.raw.RemoteAddr(), err)
 	}
 }
 
-// shake runs the handshake of TLS, and decides where that says all.
+// shake performs the TLS handshake, and decides for HTTP if the handshake shows that.
 func (a *arrival) shake() error {
 	config := a.port.config
 	if config == nil {
@@ -60,7 +60,7 @@ func (a *arrival) shake() error {
 		a.explain(err)
 		return err
 	}
-	_ = a.raw.SetDeadline(time.Time{}) // it had the other one, or takes none
+	_ = a.raw.SetDeadline(time.Time{}) // clear the deadline; a connection that returns an error has none
 	a.port.mu.Lock()
 	a.conn = a.secure
 	a.port.mu.Unlock()
@@ -71,8 +71,8 @@ func (a *arrival) shake() error {
 	return nil
 }
 
-// limit bounds what is done on the connection by t, or at once if the port is closed. It
-// reports whether that is possible.
+// limit calls set with deadline t, or with a time in the past if the port is closed. It reports whether the
+// connection has deadlines.
 func (a *arrival) limit(set func(net.Conn, time.Time) error, t time.Time) bool {
 	a.port.mu.Lock()
 	defer a.port.mu.Unlock()
@@ -82,7 +82,7 @@ func (a *arrival) limit(set func(net.Conn, time.Time) error, t time.Time) bool {
 	return set(a.conn, t) == nil
 }
 
-// explain tells a client that speaks HTTP where TLS is spoken, as net/http does.
+// explain tells a client that speaks HTTP on a TLS port what is wrong, as net/http does.
 func (a *arrival) explain(err error) {
 	var e tls.RecordHeaderError
 	if !errors.As(err, &e) || e.Conn == nil {
@@ -96,13 +96,13 @@ func (a *arrival) explain(err error) {
 
 const bufferSize = 4 << 10
 
-// sniff reads until it is clear whom the connection is for.
+// sniff reads until it is clear which server the connection is for.
 func (a *arrival) sniff() error {
 	pool := mem.DefaultBufferPool()
 	end := time.Now().Add(a.port.settle)
 	said := false
 	if !a.limit(net.Conn.SetDeadline, end) {
-		a.giveUp() // it can't be waited for
+		a.giveUp() // without deadlines it can't wait
 	}
 	defer func() { _ = a.conn.SetDeadline(time.Time{}) }()
 	for !a.isDone() {
@@ -132,8 +132,8 @@ func (a *arrival) sniff() error {
 	return nil
 }
 
-// hear takes what there is. While it waits it has no buffer, where the connection can be
-// waited for.
+// hear reads what has arrived. If the connection can wait for input without a buffer, hear has none while it
+// waits.
 func (a *arrival) hear(pool mem.BufferPool) error {
 	var (
 		buf *[]byte
@@ -151,12 +151,12 @@ func (a *arrival) hear(pool mem.BufferPool) error {
 	defer pool.Put(buf)
 	a.add((*buf)[:n])
 	if n > 0 && a.isDone() {
-		return nil // who gets the connection meets the error again
+		return nil // the server that gets the connection will see the error again
 	}
 	return err
 }
 
-// pass gives the connection, with all that was read of it, to its server.
+// pass gives the connection, with everything that was read from it, to its server.
 func (a *arrival) pass() error {
 	to, as := a.port.web, a.asHTTP
 	if a.v == forGRPC {
@@ -173,8 +173,8 @@ func (a *arrival) pass() error {
 	return nil
 }
 
-// turnAway tells a client of HTTP/2 that nothing of what it asked for was done, and may be
-// asked for elsewhere. Where only one side is closed it is not told, as it would come back.
+// turnAway tells an HTTP/2 client that none of its requests was processed, so that it may send them
+// elsewhere. The client is not told if only one side of the port is closed, as it would come back.
 func (a *arrival) turnAway() {
 	if !a.isHTTP2() {
 		return

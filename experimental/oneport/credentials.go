@@ -12,10 +12,10 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Credentials are for the server of gRPC behind a [Port]: they take the connection as the
-// port has secured it. Handlers find credentials.TLSInfo in the peer, as with
-// credentials.NewTLS, or, in plain text, what the insecure credentials say. Connections that
-// come from elsewhere are refused.
+// Credentials returns the credentials for the grpc.Server behind a [Port]. They accept connections as
+// the port has secured them. Handlers find credentials.TLSInfo in the peer, as with credentials.NewTLS,
+// or, in plain text, the AuthInfo of the insecure credentials. Connections that do not come from a Port
+// are refused.
 func Credentials() credentials.TransportCredentials { return creds{} }
 
 type creds struct{}
@@ -54,7 +54,7 @@ func (creds) Clone() credentials.TransportCredentials { return creds{} }
 // OverrideServerName implements credentials.TransportCredentials.
 func (creds) OverrideServerName(string) error { return errClient }
 
-// infoOf is what credentials.NewTLS would say of a connection.
+// infoOf returns the AuthInfo that credentials.NewTLS would return for a connection.
 func infoOf(state tls.ConnectionState) credentials.AuthInfo {
 	if c, ok := credentials.NewTLS(nil).(interface {
 		InfoOf(tls.ConnectionState) credentials.AuthInfo
@@ -64,7 +64,7 @@ func infoOf(state tls.ConnectionState) credentials.AuthInfo {
 	return credentials.TLSInfo{State: state}
 }
 
-// conn is what the server of gRPC gets.
+// conn is the connection that the grpc.Server gets.
 type conn struct {
 	net.Conn
 	auth credentials.AuthInfo // nil in plain text

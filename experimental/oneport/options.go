@@ -12,23 +12,23 @@ import (
 	"google.golang.org/grpc/internal/tlsconn"
 )
 
-// Options are those of a [Port]. The zero value is for plain text.
+// Options are the options of a [Port]. The zero value is for plain text.
 type Options struct {
-	// TLS has the port serve TLS, with a copy of this config. "h2" is added to its
-	// NextProtos if it is not there, and "http/1.1" if there is none at all; what its
-	// GetConfigForClient returns has to name them itself. Nil is plain text.
+	// TLS makes the port serve TLS, with a copy of this config. "h2" is added to its NextProtos if it
+	// is missing, and "http/1.1" too if NextProtos is empty. Configs that its GetConfigForClient returns
+	// must name the protocols themselves. nil stands for plain text.
 	TLS *tls.Config
-	// HandshakeTimeout bounds the handshake of TLS, which takes a goroutine. Zero
-	// stands for 10 seconds.
+	// HandshakeTimeout limits the time for the TLS handshake, which takes a goroutine. Zero stands
+	// for 10 seconds.
 	HandshakeTimeout time.Duration
 }
 
 const (
 	defaultHandshakeTimeout = 10 * time.Second
-	// defaultPatience is how long a client of HTTP/2 has for its first request before the
-	// port speaks first. It is more than lies between two writes of those that do not wait.
+	// defaultPatience is how long an HTTP/2 client has for its first request before the port speaks
+	// first. It is longer than the time between two writes of a client that does not wait.
 	defaultPatience = 2 * time.Millisecond
-	// defaultSettle is how long a client has until it is passed on in any case.
+	// defaultSettle is the time after which a client is passed on in any case.
 	defaultSettle = 5 * time.Second
 )
 
@@ -41,7 +41,7 @@ func (o Options) handshakeTimeout() time.Duration {
 
 var errNoCertificate = errors.New("oneport: the TLS config has no certificate")
 
-// config returns what the handshakes use.
+// config returns the config for the handshakes, or nil for plain text.
 func (o Options) config() (*tls.Config, error) {
 	if o.TLS == nil {
 		return nil, nil
@@ -66,8 +66,8 @@ func (o Options) config() (*tls.Config, error) {
 	return c, nil
 }
 
-// releases says whether connections of TLS may be without buffers while they are idle.
+// releases reports whether TLS connections may be without buffers while they are idle.
 func releases() bool { return envconfig.HTTPFramerReadBufferPooling && envconfig.TLSIdleRelease }
 
-// rests reports whether ciphers may be taken from connections that are idle.
+// rests reports whether TLS connections may be without ciphers while they are idle.
 func rests() bool { return envconfig.TLSIdleCiphers }

@@ -14,26 +14,26 @@ import (
 
 var logger = grpclog.Component("oneport")
 
-// Port divides the connections of a listener among a server of gRPC and one of HTTP. Make
-// it with [New]. Its methods may be called by any goroutine.
+// Port distributes the connections of a listener between a grpc.Server and an http.Server. [New] makes
+// one. Several goroutines may call its methods at the same time.
 type Port struct {
 	lis     net.Listener
 	config  *tls.Config // nil: plain text
 	timeout time.Duration
 	rpc     *side
 	web     *side
-	done    chan struct{} // closed with the port
+	done    chan struct{} // closed when the port is
 
-	patience, settle time.Duration // defaultPatience, defaultSettle
+	patience, settle time.Duration // initially defaultPatience and defaultSettle
 
 	mu sync.Mutex
 	// Guarded by mu.
 	closed bool
-	fresh  map[*arrival]struct{} // connections that nobody has yet
+	fresh  map[*arrival]struct{} // connections that no server has yet
 }
 
-// New returns a port that takes its connections from lis, once [Port.Serve] is called. An
-// error says that the TLS config has no certificate; lis then is left as it is.
+// New returns a port that accepts connections from lis once [Port.Serve] is called. An error says that the
+// TLS config has no certificate; lis is then not touched.
 func New(lis net.Listener, opts Options) (*Port, error) {
 	config, err := opts.config()
 	if err != nil {
@@ -53,18 +53,18 @@ func New(lis net.Listener, opts Options) (*Port, error) {
 	return p, nil
 }
 
-// GRPC is the listener for grpc.Server.Serve. It is always the same one.
+// GRPC returns the listener for grpc.Server.Serve, always the same one.
 func (p *Port) GRPC() net.Listener { return p.rpc }
 
-// HTTP is the listener for http.Server.Serve; not for ServeTLS, as TLS is the port's. It
-// is always the same one.
+// HTTP returns the listener for http.Server.Serve, always the same one. It is not for ServeTLS, as the port
+// itself does TLS.
 func (p *Port) HTTP() net.Listener { return p.web }
 
-// Close closes the listener, both sides, and the connections that no server has yet. Those
-// that one has stay with it.
+// Close closes the listener, both sides, and the connections that no server has yet. Connections that
+// a server has stay with it.
 func (p *Port) Close() error { return p.shut(net.ErrClosed) }
 
-// shut closes the port. Accept returns err from then on.
+// shut closes the port. From then on the sides' Accept returns err.
 func (p *Port) shut(err error) error {
 	p.mu.Lock()
 	if p.closed {
@@ -73,7 +73,7 @@ func (p *Port) shut(err error) error {
 	}
 	p.closed = true
 	for a := range p.fresh {
-		_ = a.conn.SetDeadline(time.Unix(1, 0)) // its goroutine sees to the rest
+		_ = a.conn.SetDeadline(time.Unix(1, 0)) // its goroutine does the rest
 	}
 	p.fresh = nil
 	p.mu.Unlock()
@@ -83,7 +83,7 @@ func (p *Port) shut(err error) error {
 	return p.lis.Close()
 }
 
-// forget takes a out of the port's care, and reports whether it was in it.
+// forget removes a from p.fresh, and reports whether it was there.
 func (p *Port) forget(a *arrival) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,13 +92,13 @@ func (p *Port) forget(a *arrival) bool {
 	return was
 }
 
-// side is the listener of one of the servers.
+// side is the listener for one of the servers.
 type side struct {
 	port *Port
 	next chan net.Conn
 	once sync.Once
-	over chan struct{} // closed at the end
-	err  error         // of Accept, from then on
+	over chan struct{} // closed when the side is
+	err  error         // what Accept returns once over is closed
 }
 
 func newSide(p *Port) *side {
@@ -124,7 +124,7 @@ func (s *side) failure() error {
 	return &net.OpError{Op: "accept", Net: s.Addr().Network(), Addr: s.Addr(), Err: s.err}
 }
 
-// Close implements net.Listener. The port is closed with its second side.
+// Close implements net.Listener. It closes the port too if the other side is closed.
 func (s *side) Close() error {
 	s.end(net.ErrClosed)
 	if s.port.rpc.isOver() && s.port.web.isOver() {
@@ -152,7 +152,7 @@ func (s *side) isOver() bool {
 	}
 }
 
-// pass hands c to the server, and reports whether that takes it.
+// pass hands c to the server, and reports whether the server accepts it.
 func (s *side) pass(c net.Conn) bool {
 	if s.isOver() {
 		return false
@@ -165,13 +165,13 @@ func (s *side) pass(c net.Conn) bool {
 	}
 }
 
-// arrival is a connection that was accepted and is not passed on yet. It has a goroutine,
-// for as long as its client takes for the handshake and five seconds more at most.
+// arrival is a connection that has been accepted and not been passed on yet. It has a goroutine, at most
+// for the time of the client's handshake and five seconds more.
 type arrival struct {
 	port *Port
 	raw  net.Conn
-	conn net.Conn // raw, or the TLS over it, once its handshake is done
-	// secure is conn, if that is one of TLS: a *tls.Conn or a *tlsconn.Conn.
+	conn net.Conn // raw, or the TLS connection over it once the handshake is done
+	// secure is the TLS connection, a *tls.Conn or a *tlsconn.Conn; nil in plain text.
 	secure secureConn
 	state  tls.ConnectionState
 	sniffer

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
-// verdict is whom a connection is for.
+// verdict says which server a connection is for.
 type verdict uint8
 
 const (
@@ -18,36 +18,36 @@ const (
 )
 
 const (
-	// maxUndecided bounds how much a client may say before it is clear whom it means. It
-	// then is HTTP, whose server has bounds of its own.
+	// maxUndecided limits how many bytes a client may send before it is clear which server the
+	// connection is for. After that it goes to the http.Server, which has limits of its own.
 	maxUndecided = 64 << 10
-	// maxOwed bounds how much more a client may say before it acknowledges our SETTINGS.
-	// Bodies stop at the 64 KiB of the default window.
+	// maxOwed limits how many more bytes a client may send before it acknowledges the port's
+	// SETTINGS. Bodies stop at the 64 KiB of the default window.
 	maxOwed = 96 << 10
-	// maxFields bounds the fields that are looked at, in bytes as HTTP/2 counts them.
+	// maxFields limits the fields that are examined, in bytes as HTTP/2 counts them.
 	maxFields = 64 << 10
 )
 
-// sniffer finds out whom a connection is for, from what the client says. It does no I/O.
+// sniffer finds out which server a connection is for, from what the client sends. It does no I/O.
 //
 //	beginning   the preface of HTTP/2 may still come
 //	opening     the first frame has to be SETTINGS
-//	waiting     for the first HEADERS; this is where a client may wait for us
-//	fields      for the rest of its field block
-//	decided     v says so; frames are followed only while an acknowledgement is owed
+//	waiting     for the first HEADERS; the client may be waiting for the server's SETTINGS
+//	fields      for the rest of the field block
+//	decided     v is the verdict; frames are parsed only while owed is true
 type sniffer struct {
-	seen []byte // what the client said, without what only concerns us
-	at   int    // of these, the bytes that were dealt with
+	seen []byte // what the client sent, without acknowledgements of the port's SETTINGS
+	at   int    // how many bytes of seen have been processed
 	step step
 	v    verdict
-	owed bool // we have sent SETTINGS, which are not acknowledged
+	owed bool // the port has sent SETTINGS that the client has not acknowledged
 
-	stream uint32 // whose fields come
+	stream uint32 // the stream of the field block
 	dec    hpack.Decoder
 	list   hpack.List
-	listed int    // the size of the fields that were looked at, in bytes as HTTP/2 counts them
-	part   []byte // of a field,
-	need   int    // and how long it has to be before it is worth decoding again
+	listed int    // the size of the fields examined so far, in bytes as HTTP/2 counts them
+	part   []byte // the beginning of a field,
+	need   int    // and how long it has to be before decoding it again is worth while
 }
 
 type step uint8
@@ -60,7 +60,7 @@ const (
 	decided
 )
 
-// add takes what the client says next.
+// add processes p, which the client sent next.
 func (s *sniffer) add(p []byte) {
 	s.seen = append(s.seen, p...)
 	if s.step == beginning {
@@ -79,16 +79,16 @@ func (s *sniffer) add(p []byte) {
 // isDone reports whether the connection can be passed on.
 func (s *sniffer) isDone() bool { return s.step == decided && !s.owed }
 
-// isStuck reports whether the client says too much and acknowledges nothing.
+// isStuck reports whether the client sends too much without acknowledging SETTINGS.
 func (s *sniffer) isStuck() bool { return s.owed && len(s.seen) > maxUndecided+maxOwed }
 
-// mayWait reports whether the client has said all it can say before it hears of us.
+// mayWait reports whether the client has sent all that it can send before the server's SETTINGS.
 func (s *sniffer) mayWait() bool { return s.step == waiting && s.at == len(s.seen) }
 
 // isHTTP2 reports whether the client speaks HTTP/2.
 func (s *sniffer) isHTTP2() bool { return s.at >= len(frame.ClientPreface) }
 
-// giveUp decides as there will be no more time.
+// giveUp decides because there is no more time.
 func (s *sniffer) giveUp() {
 	switch {
 	case s.step == decided:
@@ -111,7 +111,7 @@ func (s *sniffer) preface() {
 	}
 }
 
-// frame deals with the next frame, if it is there.
+// frame processes the next frame. It returns false if the frame is not complete, or breaks a rule.
 func (s *sniffer) frame() bool {
 	rest := s.seen[s.at:]
 	if len(rest) < frame.HeaderLen {
@@ -138,13 +138,13 @@ func (s *sniffer) frame() bool {
 	return true
 }
 
-// isAck reports an acknowledgement of SETTINGS. What has a payload or a stream is none: it is
-// for the server to refuse (RFC 9113 section 6.5).
+// isAck reports whether h is an acknowledgement of SETTINGS. A frame with a payload or a stream is none: the
+// server will refuse it (RFC 9113 section 6.5).
 func isAck(h frame.Header) bool {
 	return h.Type == frame.Settings && h.Flags.Has(frame.FlagAck) && h.Length == 0 && h.StreamID == 0
 }
 
-// offend leaves a client that breaks a rule to HTTP, whose server will tell it so.
+// offend passes a client that breaks a rule on to the http.Server, which will tell the client.
 func (s *sniffer) offend() {
 	s.owed = false
 	if s.step != decided {
@@ -152,7 +152,7 @@ func (s *sniffer) offend() {
 	}
 }
 
-// next judges a frame that comes before the decision. p is a view of what was seen.
+// next processes a frame that comes before the decision. p is the payload, a part of seen.
 func (s *sniffer) next(h frame.Header, p []byte) {
 	switch {
 	case s.step == opening:
@@ -181,11 +181,11 @@ func (s *sniffer) next(h frame.Header, p []byte) {
 	}
 }
 
-// fields looks for the content type in the next part of a field block.
+// fields looks for the content type in p, the next part of a field block.
 func (s *sniffer) fields(p []byte, last bool) {
 	s.part = append(s.part, p...)
 	if len(s.part) < s.need && !last {
-		return // of a field that goes on: each frame may bring an octet of it
+		return // the field is not complete: each frame may bring only one octet of it
 	}
 	n, need, err := s.dec.DecodePart(s.part, &s.list, !last)
 	if err != nil {
@@ -204,12 +204,12 @@ func (s *sniffer) fields(p []byte, last bool) {
 		s.decide(forHTTP)
 		return
 	}
-	// They are not looked at again, nor kept: a peer may have many of them for a few bytes.
+	// Drop the fields that have been examined: a peer may send many of them in a few bytes.
 	s.list.Release()
 	s.list.Reset(uint32(maxFields - s.listed))
 }
 
-// kindOf tells by the content type whom a request is for.
+// kindOf returns the verdict for a request with this content type.
 func kindOf(contentType string) verdict {
 	if _, ok := grpcwire.ParseContentType(contentType); ok {
 		return forGRPC

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxy has one channel go through a proxy that the program names, in place of those of the
-// environment.
+// Package proxy makes a channel use a proxy that the program names, instead of those that the environment
+// names.
 //
 //	u, err := url.Parse("socks5://user:password@proxy.example.com:1080")
 //	...
@@ -11,29 +11,29 @@
 //
 // # Schemes
 //
-//	http     a tunnel by CONNECT (RFC 9110, section 9.3.6), as HTTPS_PROXY asks for; port 80
-//	https    the same inside of TLS to the proxy; port 443
+//	http     a tunnel by CONNECT (RFC 9110, section 9.3.6), as for HTTPS_PROXY; port 80
+//	https    the same over TLS to the proxy; port 443
 //	socks5   SOCKS version 5 (RFC 1928), with a user and password (RFC 1929) if the URL has them;
 //	         port 1080
 //
 // # Semantics
 //
-// A name in a target of scheme dns, which is the default, is resolved by the proxy, as with
-// HTTPS_PROXY: it may be one that only the proxy knows. With grpc.WithLocalDNSResolution, and with
-// all other schemes (passthrough, xds, resolvers of the program), each address is asked for as the
-// resolver has it. Unix sockets are dialed directly. NO_PROXY is not looked at: the program has
-// said what it wants. The credentials of the channel are for the server, inside of the tunnel; its
-// name is that of the target.
+// In a target of scheme dns, the default, the proxy resolves the name, as with HTTPS_PROXY: it may be a
+// name that only the proxy knows. With grpc.WithLocalDNSResolution, and with all other schemes
+// (passthrough, xds, resolvers of the program), the proxy is asked for each address as the resolver gives
+// it. Unix sockets are dialed directly. NO_PROXY is ignored, as the program has said what it wants. The
+// credentials of the channel are for the server, inside the tunnel; the server's name is that of the
+// target.
 //
-// The option stands in place of the environment. grpc.WithNoProxy and grpc.WithContextDialer stand
-// above it. An error of the proxy is an error of the connection attempt, with the usual back-off.
-// It names the proxy without its password.
+// The option replaces the environment. grpc.WithNoProxy and grpc.WithContextDialer take precedence over it.
+// An error of the proxy is an error of the connection attempt, with the usual back-off. The error names
+// the proxy without its password.
 //
-// Retries, hedging and interceptors are not concerned. A control plane of xDS is reached by a
-// channel of its own, which does not have the option. A proxy that it names for a server of a cluster
-// (gRFC A86) stands above the option, and is dialed directly.
+// Retries, hedging and interceptors are not affected. A control plane of xDS has a channel of its own,
+// which does not have the option. If the control plane names a proxy for a server of a cluster (gRFC A86),
+// that proxy takes precedence over the option, and is dialed directly.
 //
-// All of this may change or go in a later release.
+// All of this may change, or be removed, in a later release.
 package proxy
 
 import (
@@ -48,9 +48,9 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// Through returns an option: the connections of a channel go through the proxy. config is for TLS to
-// a proxy of scheme https; nil stands for the defaults of crypto/tls, with the proxy's name. An
-// error says that the URL names no proxy.
+// Through returns a DialOption that makes the connections of a channel go through the proxy. config is
+// for TLS to a proxy of scheme https; nil stands for the defaults of crypto/tls, with the proxy's name. An
+// error says that the URL has another scheme, or no host.
 func Through(proxy *url.URL, config *tls.Config) (grpc.DialOption, error) {
 	port := map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[proxy.Scheme]
 	switch {
@@ -74,7 +74,7 @@ func Through(proxy *url.URL, config *tls.Config) (grpc.DialOption, error) {
 	return option{server: &server{url: &own, at: net.JoinHostPort(proxy.Hostname(), port), config: config}}, nil
 }
 
-// option is known to package grpc by its method.
+// option is an option that package grpc recognises by its method.
 type option struct {
 	grpc.EmptyDialOption
 	server *server
@@ -91,7 +91,7 @@ type server struct {
 	config *tls.Config
 }
 
-// dialer returns what dials through the proxy.
+// dialer returns a function that dials through the proxy.
 func (s *server) dialer(_ *url.URL, userAgent string) transport.DialFunc {
 	return func(ctx context.Context, addr string) (net.Conn, error) {
 		if strings.HasPrefix(addr, "unix:") || strings.HasPrefix(addr, "unix-abstract:") {
@@ -110,7 +110,7 @@ func (s *server) dialer(_ *url.URL, userAgent string) transport.DialFunc {
 	}
 }
 
-// connect has the proxy at the other end of nc connect to addr.
+// connect asks the proxy at the other end of nc to connect to addr.
 func (s *server) connect(ctx context.Context, nc net.Conn, addr, userAgent string) (net.Conn, error) {
 	switch s.url.Scheme {
 	case "https":

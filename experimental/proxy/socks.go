@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What RFC 1928 and RFC 1929 call these.
+// These are constants of RFC 1928 and RFC 1929.
 const (
 	socksVersion  = 5
 	noLogin       = 0
@@ -39,7 +39,7 @@ var socksErrors = [...]string{
 	8: "address type not supported",
 }
 
-// socks has the SOCKS server at the other end of nc connect to addr. It reads not a byte beyond the
+// socks asks the SOCKS server at the other end of nc to connect to addr. It reads no byte after the
 // server's answer.
 func socks(ctx context.Context, nc net.Conn, user *url.Userinfo, addr string) error {
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
@@ -62,7 +62,7 @@ func socks(ctx context.Context, nc net.Conn, user *url.Userinfo, addr string) er
 	return nil
 }
 
-// login agrees with the server upon how to log in, and does.
+// login agrees with the server on how to log in, and logs in.
 func login(nc net.Conn, user *url.Userinfo) error {
 	methods := []byte{noLogin}
 	name, password := user.Username(), ""
@@ -95,7 +95,7 @@ func login(nc net.Conn, user *url.Userinfo) error {
 	return nil
 }
 
-// ask sends the request, and reads the answer.
+// ask sends the request, and reads the answer to its end.
 func ask(nc net.Conn, request []byte) error {
 	head, err := exchange(nc, request, 5)
 	if err != nil {
@@ -107,7 +107,7 @@ func ask(nc net.Conn, request []byte) error {
 		}
 		return fmt.Errorf("SOCKS reply %d", code)
 	}
-	rest := 0 // of the address that it has bound, which begins with head[4], and its port
+	rest := 0 // of the address that the server has bound, which begins with head[4], and the port
 	switch head[3] {
 	case isIPv4:
 		rest = 4 - 1 + 2
@@ -131,7 +131,7 @@ func exchange(nc net.Conn, b []byte, n int) ([]byte, error) {
 	return answer, err
 }
 
-// socksRequest is what asks for a connection to addr.
+// socksRequest returns the request for a connection to addr.
 func socksRequest(addr string) ([]byte, error) {
 	host, service, err := net.SplitHostPort(addr)
 	if err != nil {

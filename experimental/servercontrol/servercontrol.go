@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package servercontrol looks at a server from outside, and drains it: all of it within a time, or
-// single connections.
+// Package servercontrol inspects a server from outside, and drains it: the whole server within a time
+// limit, or single connections.
 //
 //	var control servercontrol.Control
 //	server := grpc.NewServer(control.Option())
@@ -15,30 +15,31 @@
 //
 // # Semantics
 //
-// [Control.GracefulStop] is Server.GracefulStop with an end: when the context ends it returns, and
-// the server is as it was: it drains, and goes on to serve what is left. To call it again is to
-// wait again, to call Stop is to cut it short, as with http.Server and its Shutdown. It does not
-// wait for connections that have said nothing, not even which HTTP/2 they speak, as those that a
-// load balancer opens ahead: they hear that nothing is served, and are closed within a second.
-// A client that does not answer at all, and has no RPC, is waited for 6 seconds.
+// [Control.GracefulStop] is Server.GracefulStop with a limit: it returns when the context ends. The
+// server then goes on draining, and serves what is left. After that the program may call GracefulStop
+// again to wait again, or Stop to end what is left, as with http.Server and its Shutdown. It does not
+// wait for connections on which the client has sent nothing, not even its first SETTINGS, such as those
+// that a load balancer opens ahead: it tells these clients that no RPC is served, and closes the
+// connections within a second. For a client that does not answer at all, and has no RPC, it waits for 6
+// seconds.
 //
-// An RPC is listed from the moment at which its handler, or its interceptors, are about to run,
-// until they have returned; if its stream was handed over (package experimental/streams), until
-// its OnDone has returned. An RPC that is over, but whose client does not read the end, is not
-// listed, and its connection is.
+// An RPC is listed from just before its handler and its interceptors run, until they have returned. If
+// its stream was handed over (package experimental/streams), it is listed until its OnDone has returned.
+// An RPC that is over, but whose client does not read the end, is not listed, but its connection is.
 //
 // # Edges
 //
-//   - Each attempt of an RPC that its client retries or hedges is listed by itself.
-//   - Behind ServeHTTP RPCs are listed, connections are net/http's: GracefulStop waits for the RPCs.
-//   - With a server of package xds, give the option to xds.NewGRPCServer. GracefulStop ends its
-//     watches, too. Call that server's Stop as well: it gives back the client of the control plane.
+//   - Each attempt of an RPC that its client retries or hedges is listed separately.
+//   - Behind ServeHTTP RPCs are listed, but connections belong to net/http: GracefulStop waits for the
+//     RPCs.
+//   - With a server of package xds, pass the option to xds.NewGRPCServer. GracefulStop also ends its
+//     watches. Call that server's Stop as well: it releases the client of the control plane.
 //   - RPCs that are refused before a handler runs (unknown methods, limits) are not listed.
-//   - bufconn, unix sockets and TLS are as TCP.
-//   - A server with the option notes each RPC and connection in a map: some 0.3 us and 200 bytes of
-//     an RPC while it is under way, and 350 bytes of a connection. A server without it does not.
+//   - bufconn, unix sockets and TLS work as TCP does.
+//   - A server with the option has a map of its RPCs and connections. It costs some 0.3 us and 200 bytes
+//     for an RPC while it is under way, and 350 bytes for a connection. A server without it pays nothing.
 //
-// All of this may change or go in a later release.
+// All of this may change, or be removed, in a later release.
 package servercontrol
 
 import (
@@ -57,17 +58,17 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// Control controls one server, the one that its Option is given to. The zero value is ready. Its
-// methods may be called by any goroutine.
+// Control controls the one server that its Option is passed to. The zero value is ready for use. Several
+// goroutines may call its methods at the same time.
 type Control struct {
 	mu     sync.Mutex
-	server control.Server // nil: the server is not made yet
+	server control.Server // nil: the server has not been made yet
 }
 
-// Option has the Control control the server that is made with it.
+// Option returns a ServerOption that lets c control the server that is made with it.
 func (c *Control) Option() grpc.ServerOption { return option{control: c} }
 
-// option is known to package grpc by its method.
+// option is an option that package grpc recognises by its method.
 type option struct {
 	grpc.EmptyServerOption
 	control *Control
@@ -85,11 +86,11 @@ func (c *Control) get() control.Server {
 	return c.server
 }
 
-// ErrNoServer says that no server was made with the Control's Option.
+// ErrNoServer says that no server has been made with the Control's Option.
 var ErrNoServer = errors.New("servercontrol: no server has been made with this option")
 
-// GracefulStop stops the server as its method of that name does, but waits no longer than until ctx
-// ends: then the error is an [*UnfinishedError], and the server goes on draining.
+// GracefulStop stops the server as the server's own GracefulStop does, but waits at most until ctx ends.
+// The error is then an [*UnfinishedError], and the server goes on draining.
 func (c *Control) GracefulStop(ctx context.Context) error {
 	s := c.get()
 	if s == nil {
@@ -102,14 +103,14 @@ func (c *Control) GracefulStop(ctx context.Context) error {
 	return nil
 }
 
-// UnfinishedError says what a server still had to do when the time was over.
+// UnfinishedError says what a server still had to do when GracefulStop's context ended.
 type UnfinishedError struct {
 	RPCs  []RPC // oldest first
 	Conns int   // with or without an RPC
-	Cause error // of the context's end
+	Cause error // the cause of the context's end
 }
 
-// listed is how many RPCs an error names.
+// listed is how many RPCs Error names.
 const listed = 5
 
 // Error names the oldest RPCs.
@@ -126,10 +127,10 @@ func (e *UnfinishedError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the cause: errors.Is finds context.DeadlineExceeded.
+// Unwrap returns the cause, so that errors.Is finds context.DeadlineExceeded, for example.
 func (e *UnfinishedError) Unwrap() error { return e.Cause }
 
-// RPC is one that is under way.
+// RPC is an RPC that is under way.
 type RPC struct {
 	Method string // "/package.Service/Method"
 	Peer   *peer.Peer
@@ -137,7 +138,7 @@ type RPC struct {
 	Conn   uint64 // the ID of its connection; 0 behind net/http
 }
 
-// RPCs returns those that are under way, the oldest first.
+// RPCs returns the server's RPCs that are under way, oldest first.
 func (c *Control) RPCs() []RPC { return c.rpcs(func(*RPC) bool { return true }) }
 
 func (c *Control) rpcs(wanted func(*RPC) bool) []RPC {
@@ -160,7 +161,7 @@ func (c *Control) rpcs(wanted func(*RPC) bool) []RPC {
 	return list
 }
 
-// Conns returns the server's connections, the oldest first.
+// Conns returns the server's connections, oldest first.
 func (c *Control) Conns() []*Conn {
 	s := c.get()
 	if s == nil {
@@ -174,8 +175,8 @@ func (c *Control) Conns() []*Conn {
 	return list
 }
 
-// LostConn is a connection that ended by an error: the client reset it or vanished, or one of both
-// sides broke a rule of HTTP/2.
+// LostConn is a connection that ended by an error: the client reset the connection or vanished, or either
+// side broke a rule of HTTP/2.
 type LostConn struct {
 	ID           uint64
 	Addr         net.Addr // of the client; nil: not known
@@ -183,8 +184,8 @@ type LostConn struct {
 	Err          error
 }
 
-// Lost returns the last connections, up to 16, that ended by an error, the oldest first. Those that
-// a side has closed as connections are closed are not among them.
+// Lost returns the last connections, up to 16, that ended by an error, oldest first. Connections that a
+// side has closed in the usual way are not among them.
 func (c *Control) Lost() []LostConn {
 	s := c.get()
 	if s == nil {
@@ -197,7 +198,7 @@ func (c *Control) Lost() []LostConn {
 	return list
 }
 
-// Conn returns the connection with an ID, nil if it is closed.
+// Conn returns the connection with the ID, or nil if it is closed.
 func (c *Control) Conn(id uint64) *Conn {
 	for _, conn := range c.Conns() {
 		if conn.ID() == id {
@@ -207,55 +208,55 @@ func (c *Control) Conn(id uint64) *Conn {
 	return nil
 }
 
-// Conn is a connection of a server. Its methods may be called also after its end.
+// Conn is a connection of a server. Its methods may also be called after the connection has ended.
 type Conn struct {
 	control *Control
 	conn    control.Conn
 }
 
-// ID tells connections apart. It is of the process, and never used again.
+// ID returns a number that identifies the connection in the process. It is never used again.
 func (c *Conn) ID() uint64 { return c.conn.ID }
 
-// Began is when its handshake was done.
+// Began returns when the connection's handshake was done.
 func (c *Conn) Began() time.Time { return c.conn.Began }
 
-// Peer is the client. Its fields must not be changed.
+// Peer returns the client. Do not change its fields.
 func (c *Conn) Peer() *peer.Peer { return c.conn.Link.Peer() }
 
-// Status is how a connection stands at a moment.
+// Status is the state of a connection at a moment.
 type Status struct {
-	Streams     int    // that are open
+	Streams     int    // how many are open
 	Parked      bool   // it has neither a goroutine nor a buffer
 	NotParkable string // why it can't be parked; "" if it can
 	BytesHeld   int    // memory, in bytes, of what came from the client or waits to be sent
 	SendWindow  uint32 // bytes of DATA that may be sent on all streams together
 	RecvWindow  uint32 // bytes that the client may send
 
-	// RoundTrip is TCP's smoothed estimate; 0 where it is not known: over other sockets, and on
+	// RoundTrip is TCP's smoothed estimate. It is 0 if that is not known: for other sockets, and on
 	// systems other than Linux and macOS.
 	RoundTrip time.Duration
 
-	// LastError is why an RPC of the connection last ended before its time by the client's fault or
-	// ours, with the exception of cancellations; "" if none has. When the connection has ended
-	// it is why that has. LastErrorAt is the time of the former.
+	// LastError says why an RPC of the connection last ended early through the fault of the client or
+	// the server, cancellations excepted; "" if none has. Once the connection has ended, it says why
+	// the connection has. LastErrorAt is when that RPC ended.
 	LastError   string
 	LastErrorAt time.Time
 
-	Draining bool // GOAWAY was said
-	Silent   bool // the client has not said anything so far
+	Draining bool // GOAWAY has been sent
+	Silent   bool // the client's SETTINGS have not arrived yet
 }
 
-// Status looks at the connection.
+// Status returns the present state of the connection.
 func (c *Conn) Status() Status { return Status(c.conn.Link.Status()) }
 
-// RPCs returns the connection's, the oldest first.
+// RPCs returns the connection's RPCs that are under way, oldest first.
 func (c *Conn) RPCs() []RPC {
 	return c.control.rpcs(func(r *RPC) bool { return r.Conn == c.conn.ID })
 }
 
-// Drain tells the client to make no new RPCs on the connection, which closes when those that are
-// under way are over. Their handlers can learn of it by package experimental/drain. It returns at
-// once.
+// Drain tells the client to begin no new RPCs on the connection, and returns at once. The connection closes
+// when the RPCs that are under way are over. Package experimental/drain lets their handlers know that the
+// connection drains.
 func (c *Conn) Drain() { c.conn.Link.Drain("drained by the server's owner") }
 
 // Close closes the connection at once. Its RPCs fail with code Unavailable at the client, and the

@@ -13,7 +13,7 @@ func NewContextWithCustomLabel(ctx context.Context, label string) context.Contex
 	return context.WithValue(ctx, customLabelKey{}, label)
 }
 
-// CustomLabelFromContext returns the label of the context, empty when it has none.
+// CustomLabelFromContext returns the label of the context, or "" if it has none.
 func CustomLabelFromContext(ctx context.Context) string {
 	label, _ := ctx.Value(customLabelKey{}).(string)
 	return label

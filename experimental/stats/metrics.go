@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stats holds the metrics that are not about one RPC (gRFC A79): what
-// balancers, resolvers and the like register, and how a stats plugin receives it.
+// Package stats has the metrics that are not about a single RPC (gRFC A79): balancers, resolvers and
+// other components register them, and stats plugins receive their values.
 //
-// All of it may change or go in a later release.
+// All of it may change, or be removed, in a later release.
 package stats
 
 import (
@@ -31,34 +31,33 @@ type Metric = string
 // Metrics is a set of metric names.
 type Metrics = stats.MetricSet
 
-// NewMetrics returns the set of the given names.
+// NewMetrics returns the set of the given metric names.
 func NewMetrics(metrics ...Metric) *Metrics {
 	return stats.NewMetricSet(metrics...)
 }
 
-// MetricDescriptor says what a metric is. It must not change once registered.
+// MetricDescriptor describes a metric. It must not change once the metric is registered.
 type MetricDescriptor struct {
 	// Name is unique in the program.
 	Name string
-	// Description is for people.
+	// Description is a text for people.
 	Description string
 	// Unit is the unit of the values, like "s" or "{attempt}".
 	Unit string
-	// Labels are the names of the labels that always come.
+	// Labels are the names of the labels that every value has.
 	Labels []string
 	// OptionalLabels are the names of the labels that a plugin may leave out.
 	OptionalLabels []string
-	// Default says that the metric is recorded unless it is switched off.
+	// Default says that plugins record the metric unless it is turned off.
 	Default bool
 	// Type is set when the metric is registered.
 	Type MetricType
-	// Bounds are the limits between a histogram's buckets, which a plugin may
-	// override.
+	// Bounds are the limits between a histogram's buckets. A plugin may override them.
 	Bounds []float64
 }
 
-// MetricsRecorder receives the values of registered metrics. Methods are called from
-// several goroutines at a time. An implementation embeds UnimplementedMetricsRecorder.
+// MetricsRecorder receives the values of registered metrics. Several goroutines may call its methods
+// at the same time. An implementation must embed UnimplementedMetricsRecorder.
 type MetricsRecorder interface {
 	// RecordInt64Count adds incr to a counter.
 	RecordInt64Count(handle *Int64CountHandle, incr int64, labels ...string)
@@ -72,8 +71,8 @@ type MetricsRecorder interface {
 	RecordInt64Gauge(handle *Int64GaugeHandle, value int64, labels ...string)
 	// RecordInt64UpDownCount adds incr, which may be negative, to a sum.
 	RecordInt64UpDownCount(handle *Int64UpDownCountHandle, incr int64, labels ...string)
-	// RegisterAsyncReporter makes reporter the one that is asked for the given
-	// metrics at each collection, until the function it returns is called.
+	// RegisterAsyncReporter calls reporter at each collection for the values of the given metrics,
+	// until the function that it returns is called.
 	RegisterAsyncReporter(reporter AsyncMetricReporter, metrics ...AsyncMetric) func()
 
 	internal.EnforceMetricsRecorderEmbedding
@@ -85,25 +84,25 @@ type AsyncMetricsRecorder interface {
 	RecordInt64AsyncGauge(handle *Int64AsyncGaugeHandle, value int64, labels ...string)
 }
 
-// AsyncMetric is a metric whose value is asked for at collection. Its values are the
-// handles of this package.
+// AsyncMetric is a metric whose value is read at each collection. The handles of this package
+// implement it.
 type AsyncMetric interface {
 	isAsync()
-	// Descriptor returns what was registered. Do not change it.
+	// Descriptor returns the registered descriptor. Do not change it.
 	Descriptor() *MetricDescriptor
 }
 
 func (*Int64AsyncGaugeHandle) isAsync() {}
 
-// AsyncMetricReporter reports values when metrics are collected. Report may be called
-// from any goroutine, and should not wait.
+// AsyncMetricReporter reports values when metrics are collected. Any goroutine may call Report, which
+// should not wait.
 type AsyncMetricReporter interface {
-	// Report records the present values on the recorder it is given, which must not
-	// be kept. An error tells that some could not be determined.
+	// Report records the present values on the recorder that it is given. It must not keep the
+	// recorder. An error says that some values could not be determined.
 	Report(AsyncMetricsRecorder) error
 }
 
-// AsyncMetricReporterFunc makes a function an AsyncMetricReporter.
+// AsyncMetricReporterFunc adapts a function to AsyncMetricReporter.
 type AsyncMetricReporterFunc func(AsyncMetricsRecorder) error
 
 // Report calls f.
@@ -111,8 +110,8 @@ func (f AsyncMetricReporterFunc) Report(r AsyncMetricsRecorder) error {
 	return f(r)
 }
 
-// UnimplementedMetricsRecorder is to be embedded in every MetricsRecorder: methods that
-// are added later do nothing then, instead of breaking the build.
+// UnimplementedMetricsRecorder must be embedded in every MetricsRecorder. Methods that are added to
+// the interface later then do nothing, instead of breaking the build.
 type UnimplementedMetricsRecorder struct {
 	internal.EnforceMetricsRecorderEmbedding
 }
@@ -225,8 +224,8 @@ func (h *Int64UpDownCountHandle) Record(recorder MetricsRecorder, incr int64, la
 	recorder.RecordInt64UpDownCount(h, incr, labels...)
 }
 
-// Int64AsyncGaugeHandle is a registered instrument whose value is asked for when metrics
-// are collected; RegisterInt64AsyncGauge returns it.
+// Int64AsyncGaugeHandle is a registered instrument whose value is read when metrics are collected;
+// RegisterInt64AsyncGauge returns it.
 type Int64AsyncGaugeHandle MetricDescriptor
 
 // Descriptor returns what was registered. Do not change it.
@@ -234,9 +233,8 @@ func (h *Int64AsyncGaugeHandle) Descriptor() *MetricDescriptor {
 	return (*MetricDescriptor)(h)
 }
 
-// Record reports the gauge's present value to recorder, from an AsyncMetricReporter's
-// Report. The label values are those of Labels and then those of OptionalLabels, in
-// the order of the descriptor.
+// Record reports the gauge's present value to recorder. An AsyncMetricReporter's Report calls it. The
+// label values are those of Labels and then those of OptionalLabels, in the order of the descriptor.
 func (h *Int64AsyncGaugeHandle) Record(recorder AsyncMetricsRecorder, value int64, labels ...string) {
 	recorder.RecordInt64AsyncGauge(h, value, labels...)
 }

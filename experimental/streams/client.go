@@ -13,57 +13,57 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// ClientCallbacks are what a client is told of its streams. Any of them may be nil. They are
-// called one at a time for a stream, in the order of what happened, each on whatever
-// goroutine. They may block, which holds a goroutine, but no other stream.
+// ClientCallbacks are called when something happens to a client's streams. Any of them may be nil. For
+// one stream they are called one at a time, in the order of the events, each on any goroutine. A
+// callback may block: it then holds a goroutine, but no other stream.
 //
-// One value may serve any number of streams: each call says which stream it is for.
+// One value may serve any number of streams: each callback is given its stream.
 type ClientCallbacks[Req, Res any] struct {
-	// OnMessage brings a message, which belongs to the callback.
+	// OnMessage is called with each message. It owns m.
 	OnMessage func(c *Client[Req, Res], m *Res)
-	// OnReady says that there is room again, after Send or TrySend met none; what
-	// waited in the queue is sent.
+	// OnReady is called when there is room again, after Send or TrySend found none. By then the
+	// messages that waited in the queue have been sent.
 	OnReady func(c *Client[Req, Res])
-	// OnDone is the last call. err is nil if the RPC ended with success, and else its status.
+	// OnDone is the last call. err is nil if the RPC ended with success, and otherwise its status.
 	OnDone func(c *Client[Req, Res], err error)
 }
 
-// Client is a client's end of an RPC. Its methods may be called by any goroutine, also after
-// the end of the RPC.
+// Client is a client's end of an RPC. Several goroutines may call its methods at the same time, also
+// after the end of the RPC.
 type Client[Req, Res any] struct {
 	core   core
 	stream grpc.ClientStream
-	begun  atomic.Value // a handover.Client: which another may replace that an interceptor begins
+	begun  atomic.Value // has a handover.Client; an interceptor that begins the RPC anew replaces it
 	calls  *ClientCallbacks[Req, Res]
 }
 
-// OpenServerStreaming begins an RPC whose server streams: see [Open].
+// OpenServerStreaming begins an RPC whose server streams. See [Open].
 func OpenServerStreaming[Res any](calls *ClientCallbacks[None, Res], opts *Options, begin func(grpc.CallOption) (grpc.ServerStreamingClient[Res], error)) (*Client[None, Res], error) {
 	return Open(calls, opts, func(o grpc.CallOption) (grpc.ClientStream, error) { return begin(o) })
 }
 
-// OpenClientStreaming begins an RPC whose client streams: see [Open].
+// OpenClientStreaming begins an RPC whose client streams. See [Open].
 func OpenClientStreaming[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin func(grpc.CallOption) (grpc.ClientStreamingClient[Req, Res], error)) (*Client[Req, Res], error) {
 	return Open(calls, opts, func(o grpc.CallOption) (grpc.ClientStream, error) { return begin(o) })
 }
 
-// OpenBidi begins an RPC that streams both ways: see [Open].
+// OpenBidi begins an RPC that streams both ways. See [Open].
 func OpenBidi[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin func(grpc.CallOption) (grpc.BidiStreamingClient[Req, Res], error)) (*Client[Req, Res], error) {
 	return Open(calls, opts, func(o grpc.CallOption) (grpc.ClientStream, error) { return begin(o) })
 }
 
-// Open begins an RPC that has no goroutine: begin calls the method of the generated client,
-// with the CallOption it is given among its own. Callbacks may be called before Open returns.
-// Nobody may use what begin returned but the Client. calls and opts may be nil.
+// Open begins an RPC that has no goroutine. begin must call the method of the generated client, and pass
+// it the CallOption that begin is given. Callbacks may be called before Open returns. Only the Client
+// may use the stream that begin returns. calls and opts may be nil.
 //
 //	watch, err := streams.OpenServerStreaming(calls, nil, func(o grpc.CallOption) (grpc.ServerStreamingClient[pb.Event], error) {
 //		return client.Watch(ctx, req, o)
 //	})
 //
-// The RPC is retried as any other. It ends, and OnDone is called, as the server says, with the
-// context, or with the channel. An error is what begin returned; no callback follows then. If
-// an interceptor has not passed the option on the error is a status, codes.Unimplemented, and
-// the caller has to cancel the context.
+// The RPC is retried as any other. It ends when the server ends it, with its context, or with the
+// channel, and OnDone is then called. If begin returns an error, Open returns that error, and no
+// callback is called. If an interceptor did not pass the option on, Open returns a status with
+// codes.Unimplemented, and the caller has to cancel the context.
 func Open[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin func(grpc.CallOption) (grpc.ClientStream, error)) (*Client[Req, Res], error) {
 	if opts == nil {
 		opts = &defaults
@@ -87,43 +87,43 @@ func Open[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin f
 	return c, nil
 }
 
-// heldOption is known to package grpc by its methods.
+// heldOption is an option that package grpc recognises by its methods.
 type heldOption[Req, Res any] struct {
 	grpc.EmptyCallOption
 	c *Client[Req, Res]
 }
 
-// StreamBegun is called when the RPC begins, and again when an interceptor begins it anew, which
-// it does in a call of the stream's methods.
+// StreamBegun is called when the RPC begins, and again when an interceptor begins it anew. Interceptors
+// do that within a call of one of the stream's methods.
 func (o heldOption[Req, Res]) StreamBegun(h handover.Client) { o.c.begun.Store(h) }
 
-// NewMessage returns an empty message of the type that is received.
+// NewMessage returns an empty message of the type that the stream receives.
 func (o heldOption[Req, Res]) NewMessage() any { return new(Res) }
 
-// Header waits for the metadata that the server sends first, and returns it; in OnMessage it
-// does not wait. See grpc.ClientStream.
+// Header waits for the metadata that the server sends first, and returns it. In OnMessage it does not
+// wait. See grpc.ClientStream.
 func (c *Client[Req, Res]) Header() (metadata.MD, error) { return c.stream.Header() }
 
-// Trailer returns the metadata that the server sent last. It is for OnDone, and later.
+// Trailer returns the metadata that the server sent last. It may be called in OnDone and later.
 func (c *Client[Req, Res]) Trailer() metadata.MD { return c.stream.Trailer() }
 
-// Send sends m, or has it wait in the queue if there is no room; see Options for what happens
-// when that is full. It never waits, unless the RPC has to be tried again. m must not be
-// changed afterwards. The error is ErrNoRoom, ErrEnding, or io.EOF if the RPC is over: OnDone
-// tells how. Any other error is a status, which the RPC has ended with.
+// Send sends m. If there is no room, m waits in the queue; Options say what happens if that is full.
+// Send never waits, unless the RPC has to be tried again. The caller must not change m afterwards. The
+// error is ErrNoRoom, ErrEnding, or io.EOF if the RPC is over: OnDone is told how. Any other error is a
+// status that the RPC has ended with.
 func (c *Client[Req, Res]) Send(m *Req) error { return c.core.send(m, queued) }
 
-// TrySend sends m if there is room, and nothing waits in the queue. Else the error is
-// ErrNoRoom, and m was not sent.
+// TrySend sends m if there is room and nothing waits in the queue. Otherwise it returns ErrNoRoom, and m is
+// not sent.
 func (c *Client[Req, Res]) TrySend(m *Req) error { return c.core.send(m, atOnce) }
 
-// SendShared is Send for a message that many streams send.
+// SendShared is like Send, for a message that many streams send.
 func (c *Client[Req, Res]) SendShared(m *Shared[Req]) error { return c.core.send(m, queued) }
 
-// CloseSend says that no message follows those that were sent or wait.
+// CloseSend says that no message follows those that have been sent or wait in the queue.
 func (c *Client[Req, Res]) CloseSend() error { return c.core.finish(nil) }
 
-// clientSide is a Client as its core sees it.
+// clientSide implements side for a Client.
 type clientSide[Req, Res any] Client[Req, Res]
 
 func (c *clientSide[Req, Res]) self() *Client[Req, Res] { return (*Client[Req, Res])(c) }
@@ -188,7 +188,7 @@ func (c *clientSide[Req, Res]) end(err error) error {
 	switch {
 	case err == nil:
 		return c.stream.CloseSend()
-	case !errors.Is(err, io.EOF): // else it is over, and receiving tells how
+	case !errors.Is(err, io.EOF): // otherwise the RPC is over, and RecvMsg says how
 		c.current().Fail(err)
 	}
 	return nil

@@ -11,63 +11,63 @@ import (
 	"google.golang.org/grpc/internal/warm"
 )
 
-// core is what streams of both sides have in common: whose turn it is, and what waits to be
-// sent. See the package comment for its states.
+// core is what streams of both sides have in common: the turn, and the messages that wait to be sent.
+// The package comment describes its states.
 type core struct {
 	turn handover.Turn
 
-	// Owned by who has the turn.
+	// Owned by the goroutine that has the turn.
 	inputOver bool
-	told      bool // the application knows of the end, or is being told
+	told      bool // the application has been told of the end, or is being told
 
-	// Guarded by mu, as are queue and last.
+	// Guarded by mu, which also guards queue and last.
 	stage   stage
-	wanting bool // somebody was told that there is no room
+	wanting bool // a sender was refused for lack of room, or a message dropped
 
-	plain bool // of a server: nothing around the stream sees its messages
+	plain bool // servers only: nothing around the stream sees its messages
 
 	side side
 	opts *Options
 
-	mu    sync.Mutex // is held while a message is sent
-	queue *queue     // of messages that wait for room; nil: none does
-	last  error      // what ends, or has ended, the sending side
+	mu    sync.Mutex // held while a message is sent
+	queue *queue     // messages that wait for room; nil: none does
+	last  error      // the error with which the sending side ends, or has ended
 }
 
-// side is the half of a stream that its side, server or client, is different in.
+// side is the part of a stream that differs between server and client.
 type side interface {
-	// arm returns what there is to do, or has the core woken: for who has the turn, as are
-	// receive, ready, and over.
+	// arm returns what there is to do, or arranges that the core is woken. Only the goroutine that has
+	// the turn may call arm, receive, ready and over.
 	arm(input bool) handover.Events
-	// receive takes a message and hands it to the application, or what comes in place of
-	// one. It reports whether there may be more to do.
+	// receive takes the next message, or what comes in place of one, and gives it to the application. It
+	// reports whether there may be more to do.
 	receive() (more bool)
 	ready()
-	// over tells the application that the RPC is over, with err, and lets go of it.
+	// over tells the application that the RPC ended with err, and lets go of the RPC.
 	over(err error)
 
-	// room reports whether transmit may be called; if not, the core is woken when it may.
-	// It is called with mu held, as are transmit, offer, end and fate.
-	// What is sent lazily after it waits for the connection's next flush.
+	// room reports whether transmit may be called. If not, the core is woken when it may. What is
+	// sent after a call with lazy true waits for the connection's next flush. The caller of room,
+	// transmit, offer, end and fate must hold mu.
 	room(lazy bool) bool
 	transmit(m any) error
-	// offer is transmit if there is room, and else wakes as room does. With more it is lazy:
-	// so many other streams of the connection are offered m next.
+	// offer transmits m if there is room; otherwise the core is woken as by room. more is how many
+	// other streams of the connection are offered m next; if it is not 0, m is sent lazily.
 	offer(m any, more int) (taken bool, err error)
-	// end ends the sending side as the application wants it, with err. It returns what it
-	// has ended with if that is something else.
+	// end ends the sending side as the application wants it, with err. If the side has ended with
+	// another error, end returns that.
 	end(err error) error
-	// fate is what the RPC has ended with, if nobody has called end.
+	// fate returns what the RPC has ended with, if end has not been called.
 	fate() error
 }
 
-// stage is how far the sending side is. It only grows.
+// stage says how far the sending side has come. It only grows.
 type stage uint8
 
 const (
 	open   stage = iota
-	ending       // nothing is taken any more; what waits is still sent
-	ended        // the end was sent, or can't be
+	ending       // no message is accepted any more; those that wait are still sent
+	ended        // the end has been sent, or can't be
 )
 
 // Wake implements handover.Waker.
@@ -77,7 +77,7 @@ func (c *core) Wake() {
 	}
 }
 
-// HandlerReturned implements handover.Owner. The turn was the handler's until now.
+// HandlerReturned implements handover.Owner. Until now the handler had the turn.
 func (c *core) HandlerReturned() {
 	if c.side.arm(!c.inputOver) == 0 && c.turn.Rest() {
 		return
@@ -85,14 +85,14 @@ func (c *core) HandlerReturned() {
 	warm.Go(c)
 }
 
-// Run implements warm.Task. It has the turn, until there is nothing to do.
+// Run implements warm.Task. It keeps the turn until there is nothing to do.
 func (c *core) Run() {
 	clean := false
 	defer func() {
 		if clean {
 			return
 		}
-		err := errPanic // or the callback has ended its goroutine
+		err := errPanic // if it was no panic, the callback has ended its goroutine
 		if c.opts.Recover != nil {
 			if value := recover(); value != nil {
 				if e := c.opts.Recover(value); e != nil {
@@ -107,7 +107,7 @@ func (c *core) Run() {
 	clean = true
 }
 
-// step does what there is to do, and reports whether there may be more.
+// step does what there is to do. It reports whether there may be more.
 func (c *core) step() (more bool) {
 	have := c.side.arm(!c.inputOver)
 	if have.Has(handover.Over) {
@@ -121,7 +121,7 @@ func (c *core) step() (more bool) {
 	return flushed || !c.turn.Rest()
 }
 
-// flush sends what waits, as far as there is room, and reports whether it has done anything.
+// flush sends the messages that wait, as long as there is room. It reports whether it has done anything.
 func (c *core) flush() bool {
 	c.mu.Lock()
 	if c.queue.len() == 0 && !c.wanting || c.stage == ended || !c.side.room(false) {
@@ -135,7 +135,7 @@ func (c *core) flush() bool {
 		return true
 	}
 	if c.stage == ending {
-		_ = c.end(c.last) // conclude tells
+		_ = c.end(c.last) // conclude will tell
 	}
 	tell := c.wanting && c.stage == open
 	c.wanting = false
@@ -146,16 +146,16 @@ func (c *core) flush() bool {
 	return true
 }
 
-// manner is how a message is sent: the number of other streams of the connection that send it
-// next, so that it need not be written at once, or atOnce.
+// manner says how a message is sent. atOnce means: now or not at all. Any other value is the number of other
+// streams of the connection that send the same message next, so that it need not be written at once.
 type manner int
 
 const (
-	queued manner = 0  // it may wait for room, as it may with any number of others
-	atOnce manner = -1 // or not at all
+	queued manner = 0  // the message may wait for room, as with any positive number
+	atOnce manner = -1 // the message may not wait
 )
 
-// send sends m, or has it wait if it may.
+// send sends m, or puts it in the queue if there is no room and m may wait.
 func (c *core) send(m any, how manner) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,7 +165,7 @@ func (c *core) send(m any, how manner) error {
 	if c.queue.len() == 0 {
 		taken, err := c.side.offer(m, max(int(how), 0))
 		if err != nil {
-			_ = c.end(err) // with this, or what it is a consequence of
+			_ = c.end(err) // with err, or with the error that caused it
 		}
 		if taken || err != nil {
 			return err
@@ -174,7 +174,7 @@ func (c *core) send(m any, how manner) error {
 	return c.wait(m, how != atOnce)
 }
 
-// wait follows an attempt to send m that met no room: it waits if it may. mu is held.
+// wait is called when there was no room for m. It puts m in the queue if m may wait. mu is held.
 func (c *core) wait(m any, may bool) error {
 	switch {
 	case may && c.queue.len() < c.opts.Queue:
@@ -186,14 +186,14 @@ func (c *core) wait(m any, may bool) error {
 		c.wanting = true
 		return nil
 	case may && c.opts.Full == End:
-		_ = c.end(c.opts.overflow()) // conclude tells
+		_ = c.end(c.opts.overflow()) // conclude will tell
 		return ErrNoRoom
 	}
 	c.wanting = true
 	return ErrNoRoom
 }
 
-// push has m wait. mu is held.
+// push puts m in the queue. mu is held.
 func (c *core) push(m any) {
 	if c.queue == nil {
 		c.queue = new(queue)
@@ -201,7 +201,7 @@ func (c *core) push(m any) {
 	c.queue.push(m)
 }
 
-// pop takes the message that has waited longest. There is one, and mu is held.
+// pop takes the message that has waited longest. The queue must not be empty, and mu is held.
 func (c *core) pop() any {
 	m := c.queue.pop()
 	if c.queue.len() == 0 {
@@ -210,7 +210,7 @@ func (c *core) pop() any {
 	return m
 }
 
-// closed is why nothing is taken any more. mu is held.
+// closed returns the error that says why no message is accepted any more. mu is held.
 func (c *core) closed() error {
 	if c.stage == ended && c.last != nil {
 		return c.last
@@ -218,16 +218,16 @@ func (c *core) closed() error {
 	return ErrEnding
 }
 
-// transmit sends m, for which there is room. mu is held.
+// transmit sends m. There must be room for it, and mu is held.
 func (c *core) transmit(m any) error {
 	err := c.side.transmit(m)
 	if err != nil {
-		_ = c.end(err) // with this, or what it is a consequence of
+		_ = c.end(err) // with err, or with the error that caused it
 	}
 	return err
 }
 
-// finish ends the sending side with err, behind what waits.
+// finish ends the sending side with err, after the messages that wait.
 func (c *core) finish(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,7 +252,7 @@ func (c *core) end(err error) error {
 	return nil
 }
 
-// fail is end, unless that was before.
+// fail calls end, unless the sending side has ended already.
 func (c *core) fail(err error) {
 	c.mu.Lock()
 	if c.stage != ended {
@@ -261,7 +261,7 @@ func (c *core) fail(err error) {
 	c.mu.Unlock()
 }
 
-// conclude follows the end of an RPC whose sending side tells of it.
+// conclude ends a stream whose RPC is over, and whose last error says how.
 func (c *core) conclude() {
 	c.mu.Lock()
 	if c.stage != ended {
@@ -272,17 +272,17 @@ func (c *core) conclude() {
 	c.leave(err)
 }
 
-// leave is the last that is done for a stream. The turn is kept for good.
+// leave is the last thing that is done for a stream. It keeps the turn for good.
 func (c *core) leave(err error) {
 	c.turn.End()
 	c.told = true
 	c.side.over(err)
 }
 
-// abandon is conclude where a callback did not return.
+// abandon ends a stream whose callback has not returned.
 func (c *core) abandon(err error) {
 	c.mu.Lock()
-	if c.stage != ended || errors.Is(c.last, io.EOF) { // which says that receiving goes on
+	if c.stage != ended || errors.Is(c.last, io.EOF) { // io.EOF says that only receiving goes on
 		_ = c.end(err)
 	}
 	c.mu.Unlock()

@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// Group is streams of a server that are sent the same messages, such as the watchers of one
-// topic. The zero value has none. Its methods may be called by any goroutine, but not by
-// interceptors and stats handlers that a Send calls.
+// Group is a set of a server's streams that are sent the same messages, such as the watchers of one
+// topic. The zero value is empty. Several goroutines may call its methods at the same time, but
+// interceptors and stats handlers that run within a Send must not.
 type Group[Req, Res any] struct {
 	mu    sync.RWMutex
 	conns map[any]*members[Req, Res] // by connection
 	n     int
 }
 
-// Add makes s a member; it must not be one already.
+// Add makes s a member. s must not be one already.
 func (g *Group[Req, Res]) Add(s *Server[Req, Res]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -33,8 +33,8 @@ func (g *Group[Req, Res]) Add(s *Server[Req, Res]) {
 	g.n++
 }
 
-// Remove takes s out, if it is a member. OnDone is the place to call it at the latest: a
-// member whose RPC has ended is kept otherwise.
+// Remove takes s out of the group, if it is a member. Call it in OnDone at the latest: the group keeps
+// members whose RPCs have ended.
 func (g *Group[Req, Res]) Remove(s *Server[Req, Res]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,19 +49,19 @@ func (g *Group[Req, Res]) Remove(s *Server[Req, Res]) {
 	}
 }
 
-// Len is how many members there are.
+// Len returns the number of members.
 func (g *Group[Req, Res]) Len() int {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return g.n
 }
 
-// flushEach is after how many streams of one connection what was sent is written.
+// flushEach is on how many streams of one connection a message is sent before the connection is flushed.
 const flushEach = 128
 
-// Send sends m to all members, as SendShared does, but that what goes out on one connection is
-// written together. It returns how many have taken m, to be sent or to wait; the others have no
-// room, or have ended, of which OnReady and OnDone tell.
+// Send sends m to all members as SendShared does, but writes what goes out on one connection together.
+// It returns how many members have accepted m, to be sent or to wait. The others have no room or have
+// ended: their OnReady and OnDone are called.
 func (g *Group[Req, Res]) Send(m *Res) (taken int) {
 	shared := Share(m)
 	g.mu.RLock()
@@ -74,15 +74,15 @@ func (g *Group[Req, Res]) Send(m *Res) (taken int) {
 	return taken
 }
 
-// sendAll sends m on streams of one connection, and has it written. It returns how many have taken
-// m.
+// sendAll sends m on streams of one connection, and flushes the connection. It returns how many streams
+// have accepted m.
 func sendAll[Req, Res any](list []*Server[Req, Res], m *Shared[Res]) (taken int) {
 	for i, s := range list {
 		if s.core.send(m, manner(len(list)-1-i)) == nil {
 			taken++
 		}
 	}
-	if len(list) > 1 { // the last may have had no room, or be over
+	if len(list) > 1 { // the last one, which should have been written at once, may have had no room or be over
 		list[0].base.Flush()
 	}
 	return taken

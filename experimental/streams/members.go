@@ -4,14 +4,14 @@ package streams
 
 import "slices"
 
-// members are the streams of one connection that are in a Group. A client opens as many of them as it
-// likes, and ends all of them at once: so each is found in one step where there are many.
+// members are the streams of one connection that are in a Group. A client may open any number of them,
+// and end all of them at once, so if there are many, each is found in one step.
 type members[Req, Res any] struct {
 	list []*Server[Req, Res]
-	at   map[*Server[Req, Res]]int // where each is; nil while there have been few
+	at   map[*Server[Req, Res]]int // the index of each in list; nil while there have been few
 }
 
-// fewMembers is up to how many are looked through.
+// fewMembers is the largest number of members that find searches one by one.
 const fewMembers = 32
 
 func (m *members[Req, Res]) add(s *Server[Req, Res]) {
@@ -27,7 +27,7 @@ func (m *members[Req, Res]) add(s *Server[Req, Res]) {
 	}
 }
 
-// remove reports whether s was there.
+// remove reports whether s was a member.
 func (m *members[Req, Res]) remove(s *Server[Req, Res]) bool {
 	i := m.find(s)
 	if i < 0 {
@@ -48,7 +48,7 @@ func (m *members[Req, Res]) remove(s *Server[Req, Res]) bool {
 	return true
 }
 
-// find is where s is, -1 if it is not there.
+// find returns the index of s, or -1 if s is not a member.
 func (m *members[Req, Res]) find(s *Server[Req, Res]) int {
 	if m.at == nil {
 		return slices.Index(m.list, s)

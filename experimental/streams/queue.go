@@ -2,10 +2,10 @@
 
 package streams
 
-// queue holds the messages of one stream that wait for room, oldest first. A nil one is empty.
+// queue holds the messages of one stream that wait for room, oldest first. A nil queue is empty.
 type queue struct {
 	list []any
-	head int // list[:head] is gone
+	head int // list[:head] has been taken
 }
 
 func (q *queue) len() int {
@@ -15,8 +15,8 @@ func (q *queue) len() int {
 	return len(q.list) - q.head
 }
 
-// push moves the messages to the front where a quarter of the list is free: where the oldest is dropped
-// for each that comes, as for a client that does not read, that is three copies a message at most.
+// push moves the messages to the front of the list if a quarter of it is free. If each new message makes the
+// oldest one go, as for a client that does not read, that costs at most three copies a message.
 func (q *queue) push(m any) {
 	if len(q.list) == cap(q.list) && q.head > 0 && q.head >= len(q.list)/4 {
 		n := copy(q.list, q.list[q.head:])
@@ -26,7 +26,7 @@ func (q *queue) push(m any) {
 	q.list = append(q.list, m)
 }
 
-// pop takes the oldest one. There is one.
+// pop takes the oldest message. The queue must not be empty.
 func (q *queue) pop() any {
 	m := q.list[q.head]
 	q.list[q.head] = nil

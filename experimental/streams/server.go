@@ -14,31 +14,31 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ServerCallbacks are what a server is told of streams that were handed over. Any of them may
-// be nil. They are called one at a time for a stream, in the order of what happened, each on
-// whatever goroutine; none before the handler has returned. They may block, which holds a
-// goroutine, but no other stream.
+// ServerCallbacks are called when something happens to streams that were handed over. Any of them may
+// be nil. For one stream they are called one at a time, in the order of the events, each on any
+// goroutine, and none before the handler has returned. A callback may block: it then holds a goroutine,
+// but no other stream.
 //
-// One value may serve any number of streams: each call says which stream it is for.
+// One value may serve any number of streams: each callback is given its stream.
 type ServerCallbacks[Req, Res any] struct {
-	// OnMessage brings a message, which belongs to the callback. It is not called for the
-	// one request of a method whose client does not stream, which the handler has.
+	// OnMessage is called with each message. It owns m. It is not called if the client does not
+	// stream: the handler has the only request.
 	OnMessage func(s *Server[Req, Res], m *Req)
-	// OnHalfClose says that the client has sent its last message. It is not called where the
-	// client does not stream.
+	// OnHalfClose is called after the client's last message. It is not called if the client does
+	// not stream.
 	OnHalfClose func(s *Server[Req, Res])
-	// OnReady says that there is room again, after Send or TrySend met none; what
-	// waited in the queue is sent.
+	// OnReady is called when there is room again, after Send or TrySend found none. By then the
+	// messages that waited in the queue have been sent.
 	OnReady func(s *Server[Req, Res])
-	// OnDone is the last call, for every stream that was handed over. err is nil if the RPC
-	// ended with Finish(nil), and else a status: what Finish, the handler or an interceptor
-	// gave; codes.Canceled, DeadlineExceeded, or Unavailable if the client cancelled, the
-	// deadline passed, or the connection was lost; what else made the RPC fail.
+	// OnDone is the last call, for every stream that was handed over. err is nil if the RPC ended
+	// with Finish(nil), and otherwise a status: that of Finish, of the handler or of an
+	// interceptor; codes.Canceled if the client cancelled; codes.DeadlineExceeded if the deadline
+	// passed; codes.Unavailable if the connection was lost; or what else made the RPC fail.
 	OnDone func(s *Server[Req, Res], err error)
 }
 
-// Server is a server's end of an RPC that was handed over. Its methods may be called by any
-// goroutine, also after the end of the RPC.
+// Server is a server's end of an RPC that was handed over. Several goroutines may call its methods at
+// the same time, also after the end of the RPC.
 type Server[Req, Res any] struct {
 	core   core
 	stream grpc.ServerStream
@@ -46,35 +46,35 @@ type Server[Req, Res any] struct {
 	calls  *ServerCallbacks[Req, Res]
 }
 
-// None stands for the requests of methods whose clients do not stream.
+// None stands in for the request type of methods whose clients do not stream.
 type None struct{}
 
-// ServerStreaming hands over the stream of a method whose server streams: see [HandOver].
+// ServerStreaming hands over the stream of a method whose server streams. See [HandOver].
 func ServerStreaming[Res any](stream grpc.ServerStreamingServer[Res], calls *ServerCallbacks[None, Res], opts *Options) (*Server[None, Res], error) {
 	return HandOver(stream, calls, opts)
 }
 
-// ClientStreaming hands over the stream of a method whose client streams: see [HandOver]. The
-// response is sent with Send, before Finish.
+// ClientStreaming hands over the stream of a method whose client streams. See [HandOver]. Send the
+// response with Send, before Finish.
 func ClientStreaming[Req, Res any](stream grpc.ClientStreamingServer[Req, Res], calls *ServerCallbacks[Req, Res], opts *Options) (*Server[Req, Res], error) {
 	return HandOver(stream, calls, opts)
 }
 
-// Bidi hands over the stream of a method that streams both ways: see [HandOver].
+// Bidi hands over the stream of a method that streams both ways. See [HandOver].
 func Bidi[Req, Res any](stream grpc.BidiStreamingServer[Req, Res], calls *ServerCallbacks[Req, Res], opts *Options) (*Server[Req, Res], error) {
 	return HandOver(stream, calls, opts)
 }
 
-// HandOver takes the stream of a handler over. It is for the handler to call, which then
-// returns nil; from there on the RPC lives without a goroutine, until Finish or until it
-// fails. If the handler, or an interceptor, returns an error instead, the RPC ends with that.
-// In either case OnDone is called in the end, once.
+// HandOver takes over the stream of a handler. The handler calls it, and then returns nil. From then on
+// the RPC lives without a goroutine, until Finish or until it fails. If the handler, or an interceptor,
+// returns an error instead, the RPC ends with that error. In every case OnDone is called once, at the
+// end.
 //
-// The stream may be one that interceptors have wrapped, as long as its Context derives from
-// that of the RPC. Nobody but the Server may use it any more. calls and opts may be nil.
+// Interceptors may have wrapped the stream, as long as its Context derives from that of the RPC. Only
+// the Server may use the stream from then on. calls and opts may be nil.
 //
-// An error is a status, and the stream then is still the handler's: codes.Unimplemented if
-// stream is none of this module's.
+// If HandOver returns an error, the stream still belongs to the handler. The error is a status:
+// codes.Unimplemented if the stream is not one of this module.
 func HandOver[Req, Res any](stream grpc.ServerStream, calls *ServerCallbacks[Req, Res], opts *Options) (*Server[Req, Res], error) {
 	base, ok := stream.Context().Value(handover.Key{}).(handover.Server)
 	if !ok {
@@ -94,36 +94,35 @@ func HandOver[Req, Res any](stream grpc.ServerStream, calls *ServerCallbacks[Req
 	return s, nil
 }
 
-// Context is the context of the RPC. It ends with it.
+// Context returns the context of the RPC, which ends with the RPC.
 func (s *Server[Req, Res]) Context() context.Context { return s.stream.Context() }
 
-// SetHeader adds to the metadata that is sent first, as that of grpc.ServerStream does.
+// SetHeader adds to the metadata that is sent first, as grpc.ServerStream's SetHeader does.
 func (s *Server[Req, Res]) SetHeader(md metadata.MD) error { return s.stream.SetHeader(md) }
 
-// SendHeader sends the metadata that is sent first, as that of grpc.ServerStream does.
+// SendHeader sends the metadata that is sent first, as grpc.ServerStream's SendHeader does.
 func (s *Server[Req, Res]) SendHeader(md metadata.MD) error { return s.stream.SendHeader(md) }
 
-// SetTrailer adds to the metadata that is sent with the status. It is to be called before
-// Finish.
+// SetTrailer adds to the metadata that is sent with the status. Call it before Finish.
 func (s *Server[Req, Res]) SetTrailer(md metadata.MD) { s.stream.SetTrailer(md) }
 
-// Send sends m, or has it wait in the queue if there is no room; see Options for what happens
-// when that is full. It never waits. m must not be changed afterwards. The error is ErrNoRoom,
-// ErrEnding, or a status that has ended the RPC.
+// Send sends m. If there is no room, m waits in the queue; Options say what happens if that is full.
+// Send never waits. The caller must not change m afterwards. The error is ErrNoRoom, ErrEnding, or a
+// status that has ended the RPC.
 func (s *Server[Req, Res]) Send(m *Res) error { return s.core.send(m, queued) }
 
-// TrySend sends m if there is room, and nothing waits in the queue. Else the error is ErrNoRoom,
-// and m was not sent.
+// TrySend sends m if there is room and nothing waits in the queue. Otherwise it returns ErrNoRoom, and m is
+// not sent.
 func (s *Server[Req, Res]) TrySend(m *Res) error { return s.core.send(m, atOnce) }
 
-// SendShared is Send for a message that many streams send.
+// SendShared is like Send, for a message that many streams send.
 func (s *Server[Req, Res]) SendShared(m *Shared[Res]) error { return s.core.send(m, queued) }
 
-// Finish ends the RPC as a handler does that returns err, behind all messages that were sent
-// or wait. The error is ErrEnding, or what the RPC has ended with otherwise.
+// Finish ends the RPC as a handler does that returns err, after all messages that have been sent or wait.
+// Its error is ErrEnding, or the error that the RPC has ended with before.
 func (s *Server[Req, Res]) Finish(err error) error { return s.core.finish(asStatus(err)) }
 
-// asStatus is err as an error that has a status; nil is nil.
+// asStatus returns err as an error that has a status, and nil for nil.
 func asStatus(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err
@@ -131,7 +130,7 @@ func asStatus(err error) error {
 	return status.FromContextError(err).Err()
 }
 
-// serverSide is a Server as its core sees it.
+// serverSide implements side for a Server.
 type serverSide[Req, Res any] Server[Req, Res]
 
 func (s *serverSide[Req, Res]) self() *Server[Req, Res] { return (*Server[Req, Res])(s) }

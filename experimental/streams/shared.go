@@ -9,28 +9,28 @@ import (
 	"google.golang.org/grpc/internal/handover"
 )
 
-// Shared is a message for many streams, of either side. It is encoded, and compressed, when the
-// first of them sends it, once for all that do it alike: with the same codec and compressor.
-// They then share the memory, which the garbage collector frees after the last. It may be sent
-// by any number of goroutines. Interceptors and stats handlers see a *grpc.PreparedMsg.
+// Shared is a message for many streams, of either side. The first stream that sends it encodes and
+// compresses it, once for all streams that have the same codec and compressor. They then share the
+// memory, which the garbage collector frees. Several goroutines may send a Shared at the same time.
+// Interceptors and stats handlers see a *grpc.PreparedMsg.
 type Shared[M any] struct {
 	message *M
 
-	mu    sync.Mutex                   // is held while the message is encoded
-	kinds atomic.Pointer[[]sharedKind] // what it points to does not change
+	mu    sync.Mutex                   // held while the message is encoded
+	kinds atomic.Pointer[[]sharedKind] // the slice is immutable
 }
 
-// sharedKind is the message as some streams send it.
+// sharedKind is the message in the form in which streams of one Kind send it.
 type sharedKind struct {
 	handover.Kind
 	prepared any
 	err      error
 }
 
-// Share makes m a message for many streams. It must not be changed afterwards.
+// Share returns m as a message for many streams. The caller must not change m afterwards.
 func Share[M any](m *M) *Shared[M] { return &Shared[M]{message: m} }
 
-// forStream returns the message in the form that e's stream sends.
+// forStream returns the message in the form in which e's stream sends it.
 func (s *Shared[M]) forStream(e handover.Encoder) (any, error) {
 	if k := s.find(e); k != nil {
 		return k.prepared, k.err
@@ -49,7 +49,7 @@ func (s *Shared[M]) forStream(e handover.Encoder) (any, error) {
 	return prepared, err
 }
 
-// find returns nil if the message was not encoded for e's kind yet.
+// find returns the form for e's Kind, or nil if the message has not been encoded for that yet.
 func (s *Shared[M]) find(e handover.Encoder) *sharedKind {
 	kinds := s.kinds.Load()
 	if kinds == nil {

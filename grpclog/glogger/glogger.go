@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package glogger makes github.com/golang/glog the logger of package grpclog, by being
-// imported:
+// Package glogger makes github.com/golang/glog the logger of package grpclog. A program only
+// has to import it:
 //
 //	import _ "google.golang.org/grpc/grpclog/glogger"
 //
-// glog's flags then say what is logged, and where; grpclog's environment variables no longer
-// do. Lines name the file and line that logged.
+// glog's flags then say what is logged, and where; grpclog's environment variables have no
+// effect. Each log line has the source position of the call that logged it.
 package glogger
 
 import (
@@ -19,8 +19,8 @@ import (
 
 func init() { grpclog.SetLoggerV2(logger{}) }
 
-// logger hands everything to glog. Its methods are called by package grpclog's functions of
-// the same names, and those by who logs: two frames that are not to be shown.
+// logger passes everything on to glog. Package grpclog's functions call its methods of the same
+// names, so there are two frames between glog and the code that logs. glog must skip them.
 type logger struct{}
 
 const frames = 2
@@ -41,14 +41,15 @@ func (logger) Fatalf(format string, args ...any)   { glog.FatalDepthf(frames, fo
 // V reports whether glog's flag -v is at least l.
 func (logger) V(l int) bool { return bool(glog.V(glog.Level(l))) }
 
-// The depths that arrive here leave out package grpclog's own frames already.
+// The depths that these methods get already count package grpclog's own frames.
 
 func (logger) InfoDepth(depth int, args ...any)    { glog.InfoDepth(depth+1, args...) }
 func (logger) WarningDepth(depth int, args ...any) { glog.WarningDepth(depth+1, args...) }
 func (logger) ErrorDepth(depth int, args ...any)   { glog.ErrorDepth(depth+1, args...) }
 func (logger) FatalDepth(depth int, args ...any)   { glog.FatalDepth(depth+1, args...) }
 
-// spaced puts a space between all operands, as Println does. glog ends the line itself.
+// spaced formats args as Println does, with a space between all of them, but without a newline
+// at the end, which glog adds.
 func spaced(args []any) string {
 	line := fmt.Sprintln(args...)
 	return line[:len(line)-1]

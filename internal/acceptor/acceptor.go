@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acceptor accepts connections for whoever serves a listener.
+// Package acceptor accepts the connections of a listener.
 package acceptor
 
 import (
@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// After an error that calls itself temporary, such as that a process has no descriptors left,
-// accepting is tried again after a pause, which doubles from the one to the other.
+// After an error that calls itself temporary, for example because the process has no descriptors left, Run
+// tries again after a pause. The pause doubles from minDelay to maxDelay.
 const (
 	minDelay = 5 * time.Millisecond
 	maxDelay = time.Second
 )
 
-// Acceptor says what becomes of what a listener accepts. All fields are to be set.
+// Acceptor says what to do with what a listener accepts. All fields must be set.
 type Acceptor struct {
-	// Take gets each connection, and owns it. The next one is not accepted before it returns.
+	// Take gets each connection, and owns it. Run accepts the next one only when Take has returned.
 	Take func(net.Conn)
-	// Over reports whether an error of the listener is only that it was closed.
+	// Over reports whether the listener fails only because it was closed.
 	Over func() bool
-	// Done ends a pause.
+	// Done ends a pause when it is closed.
 	Done <-chan struct{}
-	// Pausing is told of the error before each pause.
+	// Pausing is called with the error before each pause.
 	Pausing func(err error, pause time.Duration)
 }
 
-// Run accepts until the listener fails: it returns nil if it is over then, else the error.
+// Run accepts until the listener fails. It returns nil if Over reports true then, else the error.
 func (a *Acceptor) Run(lis net.Listener) error {
 	var pause time.Duration
 	for {

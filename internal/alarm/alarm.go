@@ -8,20 +8,19 @@ import (
 	"google.golang.org/grpc/internal/clock"
 )
 
-// Ringer is what happens when an [Alarm] rings, on a goroutine of its own.
+// Ringer is what an [Alarm] rings, on a goroutine of its own.
 type Ringer interface{ Ring() }
 
-// Alarm is an [Owner] for who would wait when rung, or may live in a bubble of
-// testing/synctest, which has a clock of its own. The zero value is not set. Its methods
-// are called one at a time; the Ringer may run beside them.
+// Alarm is an [Owner] for a Ringer that may wait when it is rung, or that may live in a bubble of
+// testing/synctest, which has a clock of its own. The zero value is not set. The methods must not be called
+// at the same time; the Ringer may run at the same time as a method.
 type Alarm struct {
 	ringer Ringer // once it was set
 	seat   Seat
 	timer  *time.Timer // in a bubble
 }
 
-// Set has r, which is the same each time, rung after a while, in place of what was set
-// before.
+// Set makes the alarm ring r after a while, in place of what was set before. r must be the same each time.
 func (a *Alarm) Set(after time.Duration, r Ringer) {
 	if clock.InBubble() {
 		a.Stop()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package alarm has deadlines for those of whom there are many and whose time is long,
-// such as connections with a keepalive of hours: all of a process share one timer of the
-// runtime. A deadline costs 24 bytes in a heap, and nothing is left while there is none.
+// Package alarm has deadlines for owners of which there are many and whose deadlines are far away, such as
+// connections with a keepalive of hours: all deadlines of a process share one timer of the runtime. A
+// deadline costs 24 bytes in a heap, and nothing is left while there is none.
 package alarm
 
 import (
@@ -13,31 +13,29 @@ import (
 	"google.golang.org/grpc/internal/shrink"
 )
 
-// Owner is who is rung.
+// Owner is what is rung at a deadline.
 type Owner interface {
-	// Ring says that the time has come. It runs on the timer's goroutine, in turn with
-	// other owners' and without a lock: it must not wait.
+	// Ring says that the time has come. The timer's goroutine calls it without a lock, for one owner after
+	// the other: it must not wait.
 	Ring()
-	// Seat is where the owner keeps its Seat.
+	// Seat returns the owner's Seat.
 	Seat() *Seat
 }
 
-// Seat is where an owner stands in the list, which alone looks at it. The zero value
-// stands nowhere.
+// Seat is the place of an owner in the list. Only the list looks at it. The zero value is no place.
 type Seat struct{ place int32 } // from 1
 
-// A deadline that is coarse away or more may be met up to a step late, when others are
-// due, too.
+// A deadline that is coarse away or more may be met up to a step late, together with others.
 const (
 	coarse = time.Minute
 	step   = time.Second
 )
 
-// Set has o rung after a while, in place of what was set before. It may be called by
-// Ring, and with locks held that Ring takes.
+// Set makes o ring after a while, in place of what was set before. Ring may call it, and it may be called
+// with locks held that Ring takes.
 func Set(o Owner, after time.Duration) { all.set(o, after) }
 
-// Drop keeps the owner that stands at s from being rung, if that has not begun.
+// Drop keeps the owner of s from being rung, if that has not begun.
 func Drop(s *Seat) { all.drop(s) }
 
 func now() time.Duration { return time.Duration(clock.Now()) }
@@ -84,7 +82,7 @@ func (l *list) drop(s *Seat) {
 	}
 }
 
-// ring rings those whose time has come.
+// ring rings the owners whose time has come.
 func (l *list) ring() {
 	var due [64]Owner
 	for {
@@ -99,8 +97,8 @@ func (l *list) ring() {
 	}
 }
 
-// take removes the deadlines that have come, as many as there is room for. When there are
-// none it sees to the timer.
+// take removes deadlines whose time has come, as many as due has room for, and stores their owners in due.
+// If there are none, it sets the timer.
 func (l *list) take(due []Owner) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,8 +113,8 @@ func (l *list) take(due []Owner) (n int) {
 	return n
 }
 
-// arm makes the timer fire for the earliest deadline. One that fires too early costs less
-// than to set it anew for each deadline that is taken back.
+// arm makes the timer fire for the earliest deadline. A timer that fires too early costs less than setting
+// it anew for each deadline that is dropped.
 func (l *list) arm() {
 	if len(l.heap) == 0 {
 		if l.timer != nil {

@@ -12,18 +12,18 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Config is what a handshake agreed on, and how the connection is to be run.
+// Config is what a handshake agreed on, and how to run the connection.
 type Config struct {
-	// Side is this end's.
+	// Side is this end's side.
 	Side Side
 	// Protocol is AES128GCM or AES128GCMRekey.
 	Protocol string
 	// Key is the protocol's key, of KeySize(Protocol) bytes. It is copied.
 	Key []byte
-	// MaxRecord bounds the records written, in bytes, all included. Values
-	// below MinRecord and above MaxRecord count as these; 0 is DefaultRecord.
+	// MaxRecord bounds the records written, in bytes, with header and tag. Values below MinRecord and above
+	// MaxRecord count as these; 0 is DefaultRecord.
 	MaxRecord int
-	// Leftover is what was read past the handshake. It is copied.
+	// Leftover is input that was read behind the handshake. It is copied.
 	Leftover []byte
 	// Pool lends the buffers; nil is mem's default pool.
 	Pool mem.BufferPool
@@ -35,22 +35,23 @@ type Config struct {
 
 // New returns a connection over raw, which it owns from then on.
 //
-// It is a readyreader.Layer, too. Where raw is a TCP or unix socket, or a wrapper that only
-// embeds one, and the system is a unix, it is read and written without waiting. Over another layer
-// it waits in calls of that.
+// The connection is a readyreader.Layer, too. If raw is a TCP or unix socket, or a wrapper that only embeds
+// one, and the system allows it, the connection is read and written without waiting. Over another layer it
+// waits in that layer's calls.
 func New(raw net.Conn, cfg Config) (net.Conn, error) {
 	return newOver(raw, cfg, readyreader.OverSocket(raw))
 }
 
-// Over is New over something that is no socket, and is used without waiting all the same, if it can be.
+// Over is New for something that is no socket. It uses raw without waiting if it can; ok says whether it
+// does.
 func Over(raw net.Conn, cfg Config) (c *Socket, ok bool, err error) {
 	nc, err := newOver(raw, cfg, true)
 	c, ok = nc.(*Socket)
 	return c, ok, err
 }
 
-// newOver is New; only with try is raw used without waiting, if it can be, and if its socket alone says when to
-// read again: see reader.init.
+// newOver is New. It uses raw without waiting only if try is true, if raw can be used so, and if the socket
+// of raw alone tells when to read again: see reader.init.
 func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
 	c := &conn{Conn: raw}
 	s := readyreader.NewSocket(raw)
@@ -64,8 +65,8 @@ func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
 	return c, nil
 }
 
-// conn is an ALTS connection over any net.Conn. Of the embedded one it passes on
-// addresses and deadlines.
+// conn is an ALTS connection over any net.Conn. It passes on the addresses and deadlines of the embedded
+// one.
 type conn struct {
 	readyreader.BaseLayer
 	net.Conn
@@ -116,22 +117,20 @@ func (c *conn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) 
 	return c.in.lend(size, pool, mayWait)
 }
 
-// Write implements net.Conn, and that of readyreader.Layer: it first
-// writes what a TryWrite has left inside, which an empty p asks for alone. With
-// an error, n bytes of p are sealed, and the end of them may not have left yet.
-// After a deadline the next call goes on where this one stopped.
+// Write implements net.Conn and readyreader.Layer. It first writes what a TryWrite has left inside; an
+// empty p asks for that alone. After an error, n bytes of p are sealed, and the last of them may not have
+// been sent yet. After a deadline the next call goes on where this one stopped.
 func (c *conn) Write(p []byte) (int, error) {
 	c.wmu.Lock()
 	defer c.unlockWrite()
 	return c.out.write([][]byte{p}, c.out.sock.Conn.Write)
 }
 
-// Close closes the connection below and gives up the buffers. What is under way
-// ends with an error.
+// Close closes the connection below and gives up the buffers. Calls that are under way end with an error.
 func (c *conn) Close() error {
 	c.closed.Store(true)
 	err := c.Conn.Close()
-	// Whoever holds a lock looks at closed when it lets go.
+	// A goroutine that holds a lock looks at closed when it lets go.
 	if c.rmu.TryLock() {
 		c.unlockRead()
 	}
@@ -141,8 +140,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// Held is the memory, in bytes, of what was read and is not taken: as a rule a part of a
-// record. It may be called at any time.
+// Held returns the memory, in bytes, of what was read and is not taken: usually a part of a record. It may
+// be called at any time.
 func (c *conn) Held() int {
 	if !c.rmu.TryLock() {
 		return c.in.retained.Load()
@@ -151,20 +150,20 @@ func (c *conn) Held() int {
 	return c.in.held.Memory()
 }
 
-// Retained is the memory, in bytes, of a part of a record that the connection waits with for
-// the rest. It may be called at any time.
+// Retained returns the memory, in bytes, of the part of a record that the connection holds while it waits
+// for the rest. It may be called at any time.
 func (c *conn) Retained() int { return c.in.retained.Load() }
 
-// CountIn has what is retained counted in sum, until the connection is closed. It comes
-// before the first read.
+// CountIn makes c add what it retains to sum, until the connection is closed. It must be called before the
+// first read.
 func (c *conn) CountIn(sum *atomic.Int64) {
 	c.rmu.Lock()
 	defer c.unlockRead()
 	c.in.retained.CountIn(sum)
 }
 
-// ReleaseIdle implements readyreader.Layer. It is for the one who reads, before it
-// leaves the connection alone for a while: memory that is not needed meanwhile is dropped.
+// ReleaseIdle implements readyreader.Layer. The reader calls it before it leaves the connection alone for a
+// while: memory that is not needed meanwhile is dropped.
 func (c *conn) ReleaseIdle() {
 	c.rmu.Lock()
 	c.in.settle()
@@ -178,8 +177,7 @@ func (c *conn) unlockRead() {
 		c.in.drop()
 	}
 	c.rmu.Unlock()
-	// Close may have come between that check and the unlock, and not have got the
-	// lock.
+	// Close may have come between that check and the unlock, and have failed to get the lock.
 	if c.closed.Load() && c.rmu.TryLock() {
 		c.in.drop()
 		c.rmu.Unlock()
@@ -197,7 +195,7 @@ func (c *conn) unlockWrite() {
 	}
 }
 
-// Socket is a connection that never has to wait if asked not to.
+// Socket is a connection that never waits if it is asked not to.
 type Socket struct{ *conn }
 
 var (
@@ -227,9 +225,9 @@ func (c *Socket) TryReadInto(p []byte) (int, error) {
 // RawConn implements readyreader.Layer: the socket, which carries ciphertext.
 func (c *Socket) RawConn() syscall.RawConn { return c.in.src.RawConn() }
 
-// TryWrite implements readyreader.Layer. What it counts as written is sealed, and
-// with ErrWouldBlock some of the ciphertext is still inside, even when n is
-// len(p): the next call of either method, or a Write of nothing, sends it.
+// TryWrite implements readyreader.Layer. The bytes that it counts as written are sealed. After
+// ErrWouldBlock some of the ciphertext is still inside, even if n is len(p): the next call of TryWrite or
+// Write sends it, even a Write of nothing.
 func (c *Socket) TryWrite(p []byte) (int, error) { return c.TryWriteVector([][]byte{p}) }
 
 // LeastPiece implements readyreader.Layer: a piece has records of its own.

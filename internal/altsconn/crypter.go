@@ -38,8 +38,8 @@ var (
 	ErrAuth = errors.New("alts: record authentication failed")
 )
 
-// KeySize is how many bytes of key the record protocol takes, 0 for one that this
-// package doesn't know.
+// KeySize returns how many bytes of key the record protocol takes, or 0 for one that this package doesn't
+// know.
 func KeySize(protocol string) int {
 	switch protocol {
 	case AES128GCM:
@@ -69,27 +69,27 @@ type crypter struct {
 	last  uint64    // the greatest number that may be used
 	spent bool      // last was used
 	top   byte      // the nonce's last byte, which tells the directions apart
-	// nonce is scratch for a call, here because it would escape from a stack.
+	// nonce is scratch for a call; it is here because it would escape from a stack.
 	nonce [nonceSize]byte
 }
 
 // serverBit marks the records that the server seals.
 const serverBit = 0x80
 
-// newCrypters returns the two directions, by who seals them. key has exactly
-// KeySize(protocol) bytes and is copied. Both share one cipher until one of them changes
-// its key: it is most of the memory that a connection takes.
+// newCrypters returns the two directions, named after the side that seals them. key must have exactly
+// KeySize(protocol) bytes, and is copied. Both directions share one cipher until one of them changes its
+// key: the cipher is most of the memory that a connection takes.
 func newCrypters(protocol string, key []byte) (client, server *crypter, err error) {
 	if n := KeySize(protocol); n == 0 {
 		return nil, nil, fmt.Errorf("alts: unknown record protocol %q", protocol)
 	} else if len(key) != n {
 		return nil, nil, fmt.Errorf("alts: the key for %s has %d bytes, want %d", protocol, len(key), n)
 	}
-	c := crypter{last: 1<<40 - 1} // five bytes of the nonce count
+	c := crypter{last: 1<<40 - 1} // five bytes of the nonce are the counter
 	if protocol == AES128GCM {
 		c.aead = newAEAD(key)
 	} else {
-		c.last = 1<<64 - 1 // eight bytes count
+		c.last = 1<<64 - 1 // eight bytes are the counter
 		c.keys = &schedule{}
 		copy(c.keys.kdfKey[:], key)
 		copy(c.keys.mask[:], key[kdfKeySize:])
@@ -150,11 +150,11 @@ type schedule struct {
 	mask   [nonceSize]byte
 }
 
-// epochOf is the part of a record's number that its key depends on.
+// epochOf returns the part of a record's number that its key depends on.
 func epochOf(n uint64) uint64 { return n >> 16 }
 
-// derive returns the cipher of an epoch: its key begins the HMAC-SHA256, under the
-// key derivation key, of the epoch's six little-endian bytes and a 1.
+// derive returns the cipher of an epoch. Its key is the beginning of the HMAC-SHA256, under the key
+// derivation key, of the epoch's six little-endian bytes and a 1.
 func (s *schedule) derive(epoch uint64) cipher.AEAD {
 	var msg [8]byte
 	binary.LittleEndian.PutUint64(msg[:], epoch)

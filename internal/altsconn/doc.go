@@ -15,22 +15,20 @@
 //
 // # Life of a buffer
 //
-// Reading waits below, on the socket, with no buffer in hand. When the socket is
-// readable a pooled buffer takes the ciphertext, records are opened where they lie
-// (or straight into the reader's memory, if that is large enough), and the buffer
-// goes back to the pool with its last byte of plaintext. A record that has
-// arrived in part holds a buffer of at most about twice the bytes that arrived,
-// and none for up to 64 of them: what its length declares is never allocated
-// before a wait. Over a layer that can't be waited for without a buffer the connection
-// waits with a small one, whatever it received before. That is so, too, over a wrapper whose
-// Read is its own: the handshake has read through it, and what it holds is not known.
+// A read waits on the socket below with no buffer in hand. When the socket is readable, a pooled buffer
+// takes the ciphertext. Records are opened where they lie (or straight into the reader's memory, if that is
+// large enough), and the buffer goes back to the pool with its last byte of plaintext. A record that has
+// arrived in part holds a buffer of at most about twice the bytes that arrived, and none for up to 64 of
+// them: what its length declares is never allocated before a wait. Over a layer that can't be waited for
+// without a buffer, the connection waits with a small one, whatever it has received before. The same is
+// true over a wrapper with a Read of its own: the handshake has read through that, and it is not known what
+// the wrapper holds.
 //
-// Writing seals in one pass from the caller's memory into a pooled buffer, which
-// goes back once the socket took it. So an idle connection is its keys, its
-// counters and this package's struct.
+// A write seals in one pass from the caller's memory into a pooled buffer, which goes back once the socket
+// has taken it. So an idle connection is its keys, its counters and this package's struct.
 //
 // # Concurrency
 //
-// One goroutine may read while another writes. Close and the deadlines may be
-// called at any time and end a wait.
+// One goroutine may read while another writes. Any goroutine may call Close and set deadlines, at any time;
+// both end a wait.
 package altsconn

@@ -11,9 +11,9 @@ import (
 // to wait for it: below, the two system calls cost more than the wake-ups.
 const lowWaterFrom = 64 << 10
 
-// lowWater is a TCP socket's low-water mark. It is touched only by the reader, and
-// is 1 whenever no part of a large record is waited for: a mark above 1 would let a
-// small message lie in the kernel. A nil lowWater does nothing.
+// lowWater is a TCP socket's low-water mark. Only the reader touches it. It is 1 unless the reader waits
+// for a part of a large record: a mark above 1 would let a small message lie in the kernel. A nil lowWater
+// does nothing.
 type lowWater struct {
 	rc   syscall.RawConn
 	cur  int

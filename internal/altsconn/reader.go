@@ -13,13 +13,12 @@ import (
 const (
 	// leastRoom is the least room for the rest of a record, in bytes.
 	leastRoom = 64
-	// minChunk and maxChunk bound what one read of the socket asks for. Between
-	// them the size follows the traffic. Where the buffer is held during the wait
-	// the bounds are minBlind and maxBlind, room for a record of DefaultRecord:
-	// many such connections may wait.
+	// minChunk and maxChunk bound what one read of the socket asks for. Between them the size follows the
+	// traffic. If the buffer is held during the wait, the bounds are minBlind and maxBlind, which is room
+	// for a record of DefaultRecord: many such connections may wait.
 	minChunk = 32 << 10
 	maxChunk = lengthSize + maxLength
-	// What is read beyond a record is read in lumps of bulk, which stay in a cache.
+	// Unless a record is larger, a read asks for at most bulk bytes, which stay in a cache.
 	bulk     = 512 << 10
 	minBlind = 4 << 10
 	maxBlind = 16 << 10
@@ -37,8 +36,8 @@ const (
 
 // reader is the receiving direction.
 //
-// What it holds are records not yet opened, the last of them perhaps unfinished, and in
-// front of them, where the last one opened was, its plaintext.
+// It holds records that are not yet opened, of which the last may be unfinished. In front of them, in the
+// place of the record that was opened last, it holds the plaintext of that.
 type reader struct {
 	raw  net.Conn
 	src  readyreader.Layer
@@ -77,8 +76,7 @@ func (r *reader) preload(b []byte) {
 	r.held.Settle(len(b), len(b))
 }
 
-// lend is read into a buffer that is taken from pool only when there is
-// something to put into it.
+// lend is read into a buffer that it takes from pool only when there is something to put into it.
 func (r *reader) lend(size int, pool mem.BufferPool, wait patience) (*[]byte, int, error) {
 	if err := r.await(wait); err != nil {
 		return nil, 0, err
@@ -95,8 +93,7 @@ func (r *reader) lend(size int, pool mem.BufferPool, wait patience) (*[]byte, in
 	return nil, 0, err
 }
 
-// read fills dst with what can be had, at least one byte. It waits only before
-// that.
+// read fills dst with what can be had, at least one byte. It waits only for the first byte.
 func (r *reader) read(dst []byte, wait patience) (int, error) {
 	if len(dst) == 0 {
 		return 0, nil
@@ -118,7 +115,7 @@ func (r *reader) read(dst []byte, wait patience) (int, error) {
 	return n, nil
 }
 
-// await returns when there is plaintext, or a whole record that is to have some.
+// await returns when there is plaintext, or a whole record that has some.
 func (r *reader) await(wait patience) error {
 	for r.err == nil && len(r.plain) == 0 {
 		size, err := r.whole()
@@ -142,7 +139,7 @@ func (r *reader) await(wait patience) error {
 	return r.err
 }
 
-// take moves plaintext of one record to dst. It returns 0 when that needs input.
+// take moves plaintext of one record to dst. It returns 0 if that needs input.
 func (r *reader) take(dst []byte) (int, error) {
 	for len(r.plain) == 0 {
 		size, err := r.whole()
@@ -210,8 +207,8 @@ func (r *reader) fetch(wait patience) error {
 	}
 	err := error(readyreader.ErrWouldBlock)
 	if r.try {
-		// Room for all of the record, which may be far more than what is here; it
-		// is given up again before any wait.
+		// Make room for all of the record, which may be far more than what is here. The room is given up
+		// again before any wait.
 		r.held.Grow(r.wanted())
 		err = r.fetchMore(dontWait)
 	}
@@ -233,7 +230,7 @@ func (r *reader) fetch(wait patience) error {
 	return r.inputError(err)
 }
 
-// fetchFirst reads when nothing is held, into a buffer lent once input is there.
+// fetchFirst reads when nothing is held, into a buffer that it takes once input is there.
 func (r *reader) fetchFirst(wait patience) error {
 	r.low.set(1)
 	buf, n, err := r.way(wait)(r.chunk, r.held.Pool)
@@ -250,7 +247,7 @@ func (r *reader) fetchFirst(wait patience) error {
 	return nil
 }
 
-// way is how the layer below is read.
+// way returns the method with which to read the layer below.
 func (r *reader) way(wait patience) func(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if wait {
 		return r.src.ReadOnReady
@@ -270,14 +267,14 @@ func (r *reader) fetchMore(wait patience) error {
 	return err
 }
 
-// wanted is the size of the unfinished record, as far as it is known.
+// wanted returns the size of the unfinished record, as far as it is known.
 func (r *reader) wanted() int {
 	size, _ := recordSize(r.held.Bytes())
 	return max(size, leastRoom)
 }
 
-// settle gets ready for a wait: what is held moves to memory near its own size, with some
-// room, so that a peer that sends little at a time does not have it moved with each byte.
+// settle gets ready for a wait: it moves what is held to memory near its own size. It leaves some room, so
+// that a peer that sends little at a time does not make us move it with each byte.
 func (r *reader) settle() {
 	if len(r.plain) == 0 {
 		held := r.held.Len()
@@ -318,8 +315,7 @@ func (r *reader) inputError(err error) error {
 	return err
 }
 
-// blocking reads a connection that can't be waited for. The buffer is held
-// during the read.
+// blocking reads a connection that can't be waited for without a buffer. It holds one during the read.
 type blocking struct {
 	readyreader.BaseLayer
 	net.Conn

@@ -13,8 +13,8 @@ import (
 // record takes more.
 const sealChunk = 256 << 10
 
-// leastPiece is from how many bytes on a piece has records of its own: to seal and to open one more
-// takes far less time then than to copy the piece to others.
+// leastPiece is the length from which a piece has records of its own: to seal and to open one more then
+// takes far less time than to copy the piece to others.
 const leastPiece = 64 << 10
 
 // writer is the sending direction. Between calls it holds a buffer only if the
@@ -38,7 +38,7 @@ func (w *writer) init(s readyreader.Socket, keys *crypter, maxRecord int, pool m
 	w.max = min(max(maxRecord, MinRecord), MaxRecord) - overhead
 }
 
-// write seals all pieces, and writes them by the given function.
+// write seals all pieces, and writes them with by.
 func (w *writer) write(pieces [][]byte, by func([]byte) (int, error)) (n int, err error) {
 	left := 0
 	for _, p := range pieces {
@@ -57,7 +57,7 @@ func (w *writer) write(pieces [][]byte, by func([]byte) (int, error)) (n int, er
 	}
 }
 
-// flush writes what is sealed. An error that may pass keeps the rest for later.
+// flush writes what is sealed. After an error that may pass, it keeps the rest for later.
 func (w *writer) flush(write func([]byte) (int, error)) error {
 	if w.err != nil || w.buf == nil {
 		return w.err
@@ -68,8 +68,8 @@ func (w *writer) flush(write func([]byte) (int, error)) error {
 		w.drop()
 		return nil
 	}
-	// Even with all of it taken some may be held back by a layer below: then the
-	// next flush, of nothing, goes on with that.
+	// Even if all of it was taken, a layer below may hold some back: then the next flush, of nothing, goes
+	// on with that.
 	if !readyreader.Again(err) {
 		w.err = err // part of a record is out, and nothing can follow it
 		w.drop()
@@ -77,8 +77,8 @@ func (w *writer) flush(write func([]byte) (int, error)) error {
 	return err
 }
 
-// share is how much of left bytes of plaintext is sealed next: whole records, and a little at the
-// end along with them.
+// share returns how many of left bytes of plaintext to seal next: whole records, and a small rest along
+// with the last of them.
 func (w *writer) share(left int) int {
 	most := max(sealChunk/w.max, 1) * w.max
 	if left <= most+most/4 {
@@ -87,7 +87,7 @@ func (w *writer) share(left int) int {
 	return most
 }
 
-// seal fills an empty writer with the first size bytes of the pieces, which it takes off them. Each
+// seal fills an empty writer with the first size bytes of the pieces, and takes these off the pieces. Each
 // piece has records of its own: the cipher takes one piece of memory at a time.
 func (w *writer) seal(pieces [][]byte, size int) error {
 	w.buf = w.pool.Get(size + (size/w.max+len(pieces))*overhead)

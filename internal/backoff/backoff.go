@@ -11,17 +11,17 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// Strategy says how long to pause. It must be safe for concurrent use.
+// Strategy decides how long the pauses are. It must be safe for concurrent use.
 type Strategy interface {
-	// Backoff returns the pause after the given number of failed retries: 0 after
-	// the first attempt.
+	// Backoff returns the pause after the given number of failed retries. It is 0 after the first
+	// attempt.
 	Backoff(retries int) time.Duration
 }
 
 // Exponential is the Strategy of grpc/doc/connection-backoff.md.
 type Exponential struct {
 	Config backoff.Config
-	// Random returns a number in [0, 1). nil: math/rand.
+	// Random returns a number in [0, 1). Nil means math/rand.
 	Random func() float64
 }
 
@@ -30,8 +30,8 @@ const (
 	minPause       = time.Millisecond
 )
 
-// Sane completes a Config that a program left unset in part: taken as it is, it would have
-// a channel dial a server that is down as fast as the machine can.
+// Sane replaces the fields of c that are unset or invalid. With c as it is, a channel might dial a
+// server that is down as fast as the machine can.
 func Sane(c backoff.Config) backoff.Config {
 	if c.BaseDelay <= 0 {
 		c.BaseDelay = unsetBaseDelay
@@ -55,14 +55,14 @@ func Sane(c backoff.Config) backoff.Config {
 // Default is Exponential with backoff.DefaultConfig.
 var Default = Exponential{Config: backoff.DefaultConfig}
 
-// Backoff returns BaseDelay for 0, as the specification has it, and after that
-// what the Config says, never below zero.
+// Backoff returns BaseDelay for 0 retries, as the specification says, and otherwise the pause that
+// follows from the Config, which is never negative.
 func (e Exponential) Backoff(retries int) time.Duration {
 	c := e.Config
 	if retries <= 0 {
 		return max(c.BaseDelay, 0)
 	}
-	// Pow may overflow to +Inf: Min and saturate cope with that.
+	// Pow may return +Inf, which Min and saturate handle.
 	pause := math.Min(float64(c.BaseDelay)*math.Pow(c.Multiplier, float64(retries)), float64(c.MaxDelay))
 	random := rand.Float64
 	if e.Random != nil {
@@ -71,7 +71,8 @@ func (e Exponential) Backoff(retries int) time.Duration {
 	return saturate(pause * (1 + c.Jitter*(2*random()-1)))
 }
 
-// saturate also turns NaN, which nonsense in a Config can make, into no pause.
+// saturate converts d to a Duration and limits it to the range from 0 to MaxInt64. NaN, which an
+// invalid Config can cause, becomes 0.
 func saturate(d float64) time.Duration {
 	switch {
 	case d >= math.MaxInt64:

@@ -2,25 +2,25 @@
 
 // Package ballast keeps the collector of a small and busy process from running all the time.
 //
-// The runtime collects when the heap has grown to twice what lives in it, with GOGC as it is by
-// default, but not below 4 MB. In a process whose connections hold nothing hardly a megabyte
-// lives, so one that carries messages collects a hundred times a second or more, and spends a
-// third of its time on that. Another one, whose connections pin their buffers, has a larger heap
-// and collects less: what is spared here would be paid there.
+// The runtime collects garbage when the heap has grown to twice what is live in it, with the default GOGC,
+// but not below 4 MB. In a process whose connections hold nothing, hardly a megabyte is live. If such a
+// process carries messages, it collects a hundred times a second or more, and spends a third of its time on
+// that. A process whose connections pin their buffers has a larger heap and collects less often. So a
+// process that holds little memory would pay for that in time.
 //
-// So while collections come often, and messages come with them, the heap is weighed down so that
-// the next collection begins at 16 MiB or, where that much is allocated in a tenth of a second, at
-// up to 32 MiB. The weights are blocks that nobody writes to or reads, for which the system
-// therefore needs no pages. They count as memory that lives, and they show in the heap's profile
-// and figures (see experimental/footprint); what they let a process hold is garbage, up to that
-// heap. When collections would be seldom without them, or no messages come, the blocks go, and a
+// So while collections come often, and messages come with them, this package adds weight to the heap, so
+// that the next collection begins at 16 MiB. Where that much is allocated in a tenth of a second, it begins
+// later, at most at the heap that Start was given. The weights are blocks that nobody writes to or reads,
+// so the system needs no pages for them. They count as live memory, and they show in the heap's profile and
+// figures (see experimental/footprint). What they let a process hold is garbage, up to that heap. When
+// collections would be rare without the blocks, or no messages come, this package drops the blocks, and a
 // last collection takes that garbage with them.
 //
-// There is no ballast in a process with a heap of its own that is large enough, with GOGC=off,
-// or with a memory limit (GOMEMLIMIT) below sixteen times what the heap is to be.
+// There is no ballast in a process whose own heap is large enough, with GOGC=off, or with a memory limit
+// (GOMEMLIMIT) below sixteen times the heap to reach.
 //
-// Of collections a process hears by an object that each of them finds dead. Nothing else
-// happens here while there is no ballast; while there is, a timer looks every two seconds.
+// The package hears of collections through an object that each of them finds dead. Nothing else happens
+// here while there is no ballast; while there is, a timer looks every two seconds.
 package ballast
 
 import (
@@ -35,11 +35,11 @@ import (
 // process is the keeper of the process's heap.
 var process = keeper{read: readState, settle: settle}
 
-// settle is how long it takes to see that collections would be seldom.
+// settle is the time between two looks at whether collections would be rare without ballast.
 const settle = 2 * time.Second
 
-// usualGoal is the heap, in bytes, at which a collection is to begin where little is allocated, and
-// beats how often a second what is allocated may fill the heap where it is much.
+// usualGoal is the heap, in bytes, at which a collection begins if little is allocated. If much is
+// allocated, beats is how many times a second that may fill the heap.
 const (
 	usualGoal = 16 << 20
 	beats     = 10
@@ -47,23 +47,23 @@ const (
 
 var start sync.Once
 
-// Start has collections begin at a larger heap, of at most so many bytes, while messages come; with
-// 0 nothing is done. The first call counts.
+// Start makes collections begin at a larger heap, of at most most bytes, while messages come. If most is 0,
+// Start does nothing. Only the first other call counts.
 func Start(most uint64) {
 	if most > 0 {
 		start.Do(func() { process.start(most) })
 	}
 }
 
-// Busy notes that messages come. It is for who deals with what a peer has sent, once a batch.
+// Busy notes that messages come. Code that deals with what a peer has sent calls it once a batch.
 func Busy() { process.note() }
 
-// Bytes is how much ballast there is.
+// Bytes returns how much ballast there is.
 func Bytes() int64 { return process.bytes.Load() }
 
-// keeper is who looks after the ballast.
+// keeper looks after the ballast.
 type keeper struct {
-	most   uint64        // of the goal; never changed once started, as what follows
+	most   uint64        // of the goal; never changed once started, nor are the two below
 	read   func() state  // what the runtime says
 	settle time.Duration // between two looks
 
@@ -76,12 +76,12 @@ type keeper struct {
 	hold   hold
 	marked uint64      // what hold had at the last collection
 	was    uint64      // state.allocated at the last look,
-	seen   bool        // and a collection of a busy process since then
+	seen   bool        // there was a collection of a busy process since then
 	looks  *time.Timer // while there is ballast
 }
 
-// bell is what collections are heard by. It has a pointer, as the runtime may put objects
-// without any together, which then die together.
+// bell is the object through which collections are heard. It has a pointer, because the runtime may put
+// objects without pointers together, which then die together.
 type bell struct{ _ *bell }
 
 func (k *keeper) start(most uint64) {
@@ -89,7 +89,7 @@ func (k *keeper) start(most uint64) {
 	k.listen()
 }
 
-// listen hears of the next collection, and so on.
+// listen makes k hear of the next collection, and of each one after that.
 func (k *keeper) listen() {
 	runtime.AddCleanup(new(bell), func(k *keeper) {
 		k.collected()
@@ -103,7 +103,7 @@ func (k *keeper) note() {
 	}
 }
 
-// collected follows a collection.
+// collected is called after each collection.
 func (k *keeper) collected() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -125,7 +125,7 @@ func (k *keeper) collected() {
 	}
 }
 
-// weigh has the hold as full as it is to be where so many bytes a second are allocated. mu is held.
+// weigh makes the hold as full as it should be if rate bytes a second are allocated. mu is held.
 func (k *keeper) weigh(s state, rate uint64) {
 	before, goal := k.hold.bytes(), min(max(rate/beats, usualGoal), k.most)
 	k.hold.fill(s.missing(goal, k.marked))
@@ -134,16 +134,16 @@ func (k *keeper) weigh(s state, rate uint64) {
 	k.bytes.Store(int64(after))
 }
 
-// look sees whether the ballast is still needed.
+// look checks whether the ballast is still needed.
 func (k *keeper) look() {
 	if k.unload() {
 		runtime.GC()
 	}
 }
 
-// unload reports whether the ballast is gone as it is no longer needed, and not because the heap
-// has grown: then a collection takes a millisecond or two, with a goal that is not far larger than
-// the default.
+// unload drops the ballast if it is no longer needed, or if the heap has grown instead. It reports whether
+// there was ballast that was no longer needed. A collection then takes a millisecond or two, with a goal
+// that is not far larger than the default.
 func (k *keeper) unload() (quiet bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -5,11 +5,11 @@ package ballast
 import "time"
 
 const (
-	// many collections of a busy process, twice in a row, within a while each are often.
+	// Collections are frequent after two runs of many collections of a busy process, each within a while.
 	many  = 10
 	while = time.Second
-	// few are they if there would be less between two looks, without ballast. How many there are
-	// with it depends on the goal and on GOGC.
+	// Collections are rare if there would be fewer than few of them between two looks, without ballast. How
+	// many there are with ballast depends on the goal and on GOGC.
 	few = 8
 )
 
@@ -21,7 +21,7 @@ type rhythm struct {
 	at     time.Duration
 }
 
-// often notes a collection of a busy process, and reports whether they come often.
+// often records a collection of a busy process, and reports whether the last many came within a while.
 func (r *rhythm) often(now time.Duration) bool {
 	if r.n++; r.n == 1 {
 		r.since = now
@@ -37,8 +37,8 @@ func (r *rhythm) often(now time.Duration) bool {
 	return false
 }
 
-// again follows often. It reports whether they were often twice, and were not asked for by the
-// program, and how much is allocated meanwhile, in bytes a second.
+// again is called after often has returned true. It reports whether collections were frequent twice in a
+// row and were not asked for by the program. rate is how many bytes a second are allocated meanwhile.
 func (r *rhythm) again(now time.Duration, s state) (rate uint64, ok bool) {
 	before, at := r.before, r.at
 	r.before, r.at = s, now
@@ -48,7 +48,7 @@ func (r *rhythm) again(now time.Duration, s state) (rate uint64, ok bool) {
 	return perSecond(s.allocated-before.allocated, now-at), true
 }
 
-// perSecond is how many bytes a second n are, in a time.
+// perSecond returns how many bytes a second n bytes in a time are.
 func perSecond(n uint64, in time.Duration) uint64 {
 	return uint64(float64(n) / max(in, time.Millisecond).Seconds())
 }

@@ -10,31 +10,31 @@ import (
 	"google.golang.org/grpc/internal/mem"
 )
 
-// roomyStep is how many bytes are allocated from one collection to the next in a process that is
-// Roomy. With 3 MiB, as a small heap has them, collections take a tenth more of the time of a stream
-// of large messages than copies do, with 15 a fifth less.
+// roomyStep is how many bytes a Roomy process allocates from one collection to the next. With 3 MiB, as in
+// a small heap, collections take a tenth more of the time of a stream of large messages than copies do;
+// with 15 MiB they take a fifth less.
 const roomyStep = 8 << 20
 
-// lookEvery is how long an answer of Roomy's is good for, and steady how long all looks must have found
-// room before it says so: buffers that were lent a moment ago, or have just left their pool, live in
-// the last collection's eyes, and are gone in the next one's.
+// lookEvery is how long an answer of Roomy holds, and steady is how long all looks must have found room
+// before Roomy returns true. Buffers that were lent a moment ago, or have just left their pool, count as
+// live in the last collection, and no more in the next one.
 const (
 	lookEvery = 10 * time.Millisecond
 	steady    = 250 * time.Millisecond
 )
 
-// process-wide, as the collector is.
+// room is process-wide, as the collector is.
 var room roominess
 
 type roominess struct {
 	next  atomic.Int64 // when to look again, by the clock
-	since atomic.Int64 // when the first of those looks was that have all found room; 0: the last found none
+	since atomic.Int64 // when the first of the looks was that have all found room; 0: the last one found none
 	roomy atomic.Bool
 }
 
-// Roomy reports whether collections would be seldom also if no large buffer lay in a pool: then it is
-// cheaper to let a program have the buffer that a message arrived in than to copy the message and
-// use the buffer again.
+// Roomy reports whether collections would be rare even if no large buffer lay in a pool. Then it is cheaper
+// to let a program have the buffer in which a message arrived than to copy the message and use the buffer
+// again.
 func Roomy() bool {
 	return room.ask(clock.Now(), func() bool {
 		return readState().roomy(uint64(mem.Default().Stats().Kept))
@@ -62,7 +62,7 @@ func (r *roominess) looked(now int64, room bool) {
 	r.roomy.Store(room && now-since >= int64(steady))
 }
 
-// roomy is Roomy where so many bytes lie in pools.
+// roomy is Roomy for a process with pooled bytes in its pools.
 func (s state) roomy(pooled uint64) bool {
 	return s.percent > 1<<20 || s.step(pooled) >= roomyStep // the former: GOGC=off, or nearly
 }

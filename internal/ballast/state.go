@@ -7,10 +7,10 @@ import (
 	"runtime/metrics"
 )
 
-// limitShare is how many times the goal a memory limit has to be for there to be ballast.
+// limitShare is how many times as large as the goal a memory limit has to be for there to be ballast.
 const limitShare = 16
 
-// leastHeap is the heap at which the collector begins at the earliest, with GOGC as it is by default.
+// leastHeap is the smallest heap at which a collection begins, with the default GOGC.
 const leastHeap = 4 << 20
 
 // state is what the runtime says of its collector.
@@ -18,7 +18,7 @@ type state struct {
 	live        uint64 // bytes that the last collection found to live
 	percent     uint64 // GOGC; off: math.MaxUint64
 	limit       uint64 // GOMEMLIMIT in bytes; none: math.MaxInt64
-	collections uint64 // that nobody asked for
+	collections uint64 // automatic ones, which the program did not ask for
 	allocated   uint64 // bytes, since the process began
 }
 
@@ -41,8 +41,8 @@ func readState() state {
 	return state{live: values[0], percent: values[1], limit: values[2], collections: values[3], allocated: values[4]}
 }
 
-// missing is how many bytes have to live, beside what does, for the collector to begin at a heap
-// of goal bytes. So many of what lives are ballast.
+// missing returns how many bytes have to be live, in addition to the process's own, for a collection to
+// begin at a heap of goal bytes. ballast is how many of the live bytes are ballast.
 func (s state) missing(goal, ballast uint64) uint64 {
 	if s.percent == math.MaxUint64 || s.limit/limitShare < goal {
 		return 0
@@ -51,8 +51,8 @@ func (s state) missing(goal, ballast uint64) uint64 {
 	return enough - min(s.live-min(ballast, s.live), enough)
 }
 
-// step is how many bytes are allocated from one collection to the next where there is no ballast. So
-// many of what lives are.
+// step returns how many bytes are allocated from one collection to the next if there is no ballast. ballast
+// is how many of the live bytes are ballast.
 func (s state) step(ballast uint64) uint64 {
 	own := s.live - min(ballast, s.live)
 	return max(leastHeap*s.percent/100, own+own*s.percent/100) - own

@@ -25,5 +25,5 @@ func addressOf(a net.Addr) *pb.Address {
 	return &pb.Address{Type: pb.Address_TYPE_UNKNOWN, Address: a.String()}
 }
 
-// sortedKeys make a log the same for the same metadata.
+// sortedKeys returns the keys in order, so that the same metadata always gives the same entry.
 func sortedKeys(md metadata.MD) []string { return slices.Sorted(maps.Keys(md)) }

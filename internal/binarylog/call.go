@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package binarylog records RPCs as gRFC A16 has it: what a client or server sends
-// and receives goes, cut to configured sizes, to a sink that the application chose.
+// Package binarylog logs RPCs as gRFC A16 says: what a client or server sends and
+// receives is cut to configured sizes and written to a sink that the application chose.
 //
-// An RPC asks NewCall for its log once. It is nil for a method that the filter does not
-// name, and while there is no sink; every method of a nil *Call does nothing.
+// NewCall is called once for each RPC and returns its log. That is nil for a method that the
+// filter does not name, and while there is no sink. Every method of a nil *Call does nothing.
 package binarylog
 
 import (
@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// Side is who logs.
+// Side is a side of an RPC.
 type Side uint8
 
 // The sides.
@@ -31,22 +31,22 @@ const (
 )
 
 // Call is the log of one RPC. Its methods are safe for concurrent use, and may be called
-// on nil. What they are given is copied where it is needed later.
+// on nil. They copy those of their arguments that they need later.
 type Call struct {
 	side    Side
 	loggers []MethodLogger
-	ctx     context.Context // that the loggers are given
+	ctx     context.Context // the context that is passed to the loggers
 
-	mu       sync.Mutex // orders the entries, and guards what follows
-	peerDone bool       // the peer's address was logged
-	unopened *entry     // the beginning of an RPC that is not on its way yet
+	mu       sync.Mutex // orders the entries, and guards the fields below
+	peerDone bool       // says that the peer's address was logged
+	unopened *entry     // the ClientHeader of an RPC that has not been opened yet
 }
 
-// NewCall begins the log of an RPC, whose method is "/package.Service/Method". The
-// environment's filter and more, if it is not nil, both say whether there is one.
+// NewCall begins the log of an RPC whose method is "/package.Service/Method". The RPC is
+// logged if the environment's filter or more wants it. more may be nil.
 func NewCall(ctx context.Context, side Side, method string, more Logger) *Call {
 	filter := fromEnvironment()
-	if filter == nil && more == nil { // hardly ever anything else
+	if filter == nil && more == nil { // nearly always
 		return nil
 	}
 	return newCall(ctx, side, method, filter, more)
@@ -70,33 +70,35 @@ func newCall(ctx context.Context, side Side, method string, filter *Filter, more
 	return &Call{side: side, loggers: loggers, ctx: ctx}
 }
 
-// In has the loggers given ctx, before the first entry, in place of NewCall's.
+// In sets the context that is passed to the loggers, in place of NewCall's. It must be called
+// before the first entry.
 func (c *Call) In(ctx context.Context) {
 	if c != nil {
 		c.ctx = ctx
 	}
 }
 
-// ClientHeader is what an RPC begins with.
+// ClientHeader has what is logged of the beginning of an RPC.
 type ClientHeader struct {
 	// Method is "/package.Service/Method".
 	Method, Authority string
 	Metadata          metadata.MD
-	// Timeout is not positive if there is none.
+	// Timeout is the RPC's timeout. It is not positive if there is none.
 	Timeout time.Duration
 	// Peer is the client's address, on the server only.
 	Peer net.Addr
 }
 
-// ClientHeader logs the beginning.
+// ClientHeader logs the beginning of the RPC.
 func (c *Call) ClientHeader(h ClientHeader) {
 	if c != nil {
 		c.write(headerEntry(h), h.Peer)
 	}
 }
 
-// Begin keeps the beginning of a client's RPC until Opened, or until there is an entry of a
-// message or of the server's. An RPC that ends before is not logged: nothing of it was sent.
+// Begin keeps the beginning of a client's RPC, and logs it when Opened is called, or before the
+// first entry of a message or of the server. An RPC that ends before that is not logged, because
+// nothing of it was sent.
 func (c *Call) Begin(h ClientHeader) {
 	if c == nil {
 		return
@@ -106,7 +108,7 @@ func (c *Call) Begin(h ClientHeader) {
 	c.unopened = headerEntry(h)
 }
 
-// Opened logs the beginning: the RPC is on its way.
+// Opened logs the beginning that Begin has kept. It is called when the RPC's stream is open.
 func (c *Call) Opened() {
 	if c == nil {
 		return
@@ -134,8 +136,8 @@ func headerEntry(h ClientHeader) *entry {
 	}, fieldsOf(h.Metadata)}
 }
 
-// ServerHeader logs the header of the answer. The peer is the server's address, on the
-// client only.
+// ServerHeader logs the header of the response. On a client peer is the server's address,
+// and on a server it is nil.
 func (c *Call) ServerHeader(md metadata.MD, peer net.Addr) {
 	if c == nil {
 		return
@@ -146,7 +148,8 @@ func (c *Call) ServerHeader(md metadata.MD, peer net.Addr) {
 	}, fieldsOf(md)}, peer)
 }
 
-// Message logs a message, uncompressed and without its prefix, that the side from sent.
+// Message logs a message that the side from has sent. message is uncompressed and has no
+// gRPC prefix.
 func (c *Call) Message(from Side, message []byte) {
 	if c == nil {
 		return
@@ -175,8 +178,8 @@ func (c *Call) Cancel() {
 	}
 }
 
-// Trailer logs the end. The peer is the server's address, on the client only, if there is
-// one.
+// Trailer logs the end of the RPC. On a client peer is the server's address, or nil if there is
+// none. On a server it is nil.
 func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 	if c == nil {
 		return
@@ -195,8 +198,9 @@ func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 	}, fieldsOf(md)}, peer)
 }
 
-// write completes an entry and passes it on, unless it is the end of what never began. On a
-// server the peer is logged once; a client tells it with the header and with the trailer.
+// write completes an entry and passes it to the loggers. It drops the end of an RPC that was
+// never opened. A server logs the peer once. A client logs it with the header and with the
+// trailer.
 func (c *Call) write(e *entry, peer net.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,11 +227,11 @@ func (c *Call) writeLocked(e *entry, peer net.Addr) {
 	}
 }
 
-// field is one of the metadata.
+// field is one entry of the metadata.
 type field struct{ key, value string }
 
-// fieldsOf is the metadata that the application sent. The values are not copied: a log may keep little
-// of them.
+// fieldsOf returns the metadata that the application sent. It does not copy the values, because
+// limits may cut most of them off.
 func fieldsOf(md metadata.MD) (fields []field) {
 	for _, key := range sortedKeys(md) {
 		if omitted(key) {
@@ -240,7 +244,8 @@ func fieldsOf(md metadata.MD) (fields []field) {
 	return fields
 }
 
-// omitted says whether a header is one of gRPC's or HTTP's own, or holds a secret (gRFC A16).
+// omitted reports whether a header is not logged: gRPC's and HTTP's own headers, and those
+// with secrets (gRFC A16).
 func omitted(key string) bool {
 	switch key {
 	case "authorization":

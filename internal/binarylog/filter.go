@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Unlimited as a limit means that everything is logged.
+// Unlimited is a limit with which everything is logged.
 const Unlimited = math.MaxUint64
 
-// Limits say how many bytes of the metadata and of each message are logged.
+// Limits are how many bytes of the metadata and of each message are logged.
 type Limits struct {
 	Header, Message uint64
 }
@@ -23,18 +23,19 @@ type Filter struct {
 	all      *Limits
 	services map[string]Limits // by "package.Service"
 	methods  map[string]Limits // by "package.Service/Method"
-	excluded map[string]bool   // the same
+	excluded map[string]bool   // by "package.Service/Method"
 }
 
-// ParseFilter parses a filter of gRFC A16: patterns with commas between them.
+// ParseFilter parses a filter of gRFC A16: patterns, separated by commas.
 //
 //   - all methods
-//     package.Service/*   those of a service
+//     package.Service/*   the methods of a service
 //     package.Service/M   one method
 //     -package.Service/M  not this method
 //
-// The most exact pattern decides. All but the last kind may end in limits: {h} headers
-// without messages, {m:256} the first 256 bytes of messages without headers, {h:512;m}.
+// If several patterns match, the most specific one applies. All kinds but the last may end
+// in limits: {h} means headers without messages, {m:256} the first 256 bytes of messages
+// without headers, and {h:512;m} 512 bytes of headers and whole messages.
 func ParseFilter(text string) (*Filter, error) {
 	f := &Filter{services: make(map[string]Limits), methods: make(map[string]Limits), excluded: make(map[string]bool)}
 	for pattern := range strings.SplitSeq(text, ",") {
@@ -112,7 +113,7 @@ func isName(s string) bool {
 	})
 }
 
-// cutLimits splits the limits off a pattern. Without any all is logged.
+// cutLimits splits a pattern into name and limits. Without limits everything is logged.
 func cutLimits(pattern string) (name string, limits Limits, err error) {
 	name, text, found := strings.Cut(pattern, "{")
 	if !found {
@@ -153,7 +154,7 @@ func parseLimit(text, letter string) (uint64, error) {
 }
 
 // Method returns the limits of a method, "/package.Service/Method", and whether it is
-// logged at all. f may be nil: nothing is.
+// logged at all. With a nil f nothing is logged.
 func (f *Filter) Method(full string) (limits Limits, logged bool) {
 	if f == nil {
 		return Limits{}, false

@@ -10,28 +10,29 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Logger says how RPCs are logged. A channel or server may have one beside what the
-// environment says, if a module beside this one gives it one: these names are its, see
-// internal/siblings.go.
+// Logger says how RPCs are logged. A channel or server may have a Logger in addition to the
+// environment's filter. Only another module that uses package internal can set it. That module
+// requires the names of this file's exported declarations; see internal/siblings.go.
 type Logger interface {
 	// GetMethodLogger is called with "/package.Service/Method" when an RPC begins. It
-	// returns what logs that RPC, nil for nothing.
+	// returns the logger of that RPC, or nil if the RPC is not logged.
 	GetMethodLogger(methodName string) MethodLogger
 }
 
 // MethodLogger logs an RPC.
 type MethodLogger interface {
-	// Log is given one entry after the other, with the context of the RPC. It must not
-	// keep the entry; what Build makes of it may be kept.
+	// Log logs an entry. It is called for one entry of an RPC at a time, with the context of
+	// the RPC. It must not keep the entry, but may keep what Build returns for it.
 	Log(context.Context, LogEntryConfig)
 }
 
-// LogEntryConfig is an entry that is not cut yet. Build makes a message of it.
+// LogEntryConfig is an entry before it is cut to the limits. TruncatingMethodLogger.Build makes
+// a GrpcLogEntry of it.
 type LogEntryConfig interface {
 	uncut() *entry
 }
 
-// entry is one that is not cut yet.
+// entry is the implementation of LogEntryConfig.
 type entry struct {
 	whole    *pb.GrpcLogEntry // without its metadata
 	metadata []field
@@ -45,15 +46,15 @@ type TruncatingMethodLogger struct {
 	// Immutable.
 	limits Limits
 	id     uint64
-	sink   Sink // nil: nothing is written
+	sink   Sink // if it is nil, nothing is written
 
 	sequence atomic.Uint64
 }
 
 var lastCall atomic.Uint64
 
-// NewTruncatingMethodLogger returns one for an RPC that begins, with a number of its own.
-// It keeps h bytes of the metadata, and m bytes of each message.
+// NewTruncatingMethodLogger returns a TruncatingMethodLogger for an RPC that begins, and
+// numbers the RPC. The logger keeps h bytes of the metadata, and m bytes of each message.
 func NewTruncatingMethodLogger(h, m uint64) *TruncatingMethodLogger {
 	return newMethodLogger(Limits{Header: h, Message: m}, sink())
 }
@@ -62,7 +63,8 @@ func newMethodLogger(l Limits, to Sink) *TruncatingMethodLogger {
 	return &TruncatingMethodLogger{limits: l, id: lastCall.Add(1), sink: to}
 }
 
-// Log implements MethodLogger: the entry goes to the sink that was set when the RPC began.
+// Log implements MethodLogger. It writes the entry to the sink that was set when the RPC
+// began.
 func (t *TruncatingMethodLogger) Log(_ context.Context, c LogEntryConfig) {
 	if t.sink == nil {
 		return
@@ -72,7 +74,8 @@ func (t *TruncatingMethodLogger) Log(_ context.Context, c LogEntryConfig) {
 	}
 }
 
-// Build returns the entry, cut, and with a number and the time. The caller may keep it.
+// Build returns the entry, cut to the limits, with its number and the time. The caller may
+// keep it.
 func (t *TruncatingMethodLogger) Build(c LogEntryConfig) *pb.GrpcLogEntry {
 	uncut := c.uncut()
 	whole := uncut.whole
@@ -106,7 +109,7 @@ func (t *TruncatingMethodLogger) Build(c LogEntryConfig) *pb.GrpcLogEntry {
 	return e
 }
 
-// message returns a copy of what is kept of a message: nil for nil alone.
+// message returns a copy of the part of a message that is kept. It returns nil only for nil.
 func (l Limits) message(b []byte) (kept []byte, truncated bool) {
 	if b == nil {
 		return nil, false
@@ -115,8 +118,8 @@ func (l Limits) message(b []byte) (kept []byte, truncated bool) {
 	return append([]byte{}, b[:n]...), n < uint64(len(b))
 }
 
-// metadata returns what is kept of metadata. What does not fit is left out, and what comes
-// after it may fit again.
+// metadata returns the fields that are kept. It leaves out a field that does not fit, but
+// keeps later ones that do.
 func (l Limits) metadata(fields []field) (kept *pb.Metadata, truncated bool) {
 	kept = &pb.Metadata{}
 	left := l.Header
@@ -135,5 +138,5 @@ func (l Limits) metadata(fields []field) (kept *pb.Metadata, truncated bool) {
 	return kept, truncated
 }
 
-// traceKey is logged always, and does not count.
+// traceKey is the key of a field that is always logged and not counted.
 const traceKey = "grpc-trace-bin"

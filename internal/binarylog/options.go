@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/internal/envconfig"
 )
 
-// fromEnvironment is the filter of GRPC_BINARY_LOG_FILTER, nil if there is none.
+// fromEnvironment returns the filter in GRPC_BINARY_LOG_FILTER, or nil if there is none.
 var fromEnvironment = sync.OnceValue(func() *Filter {
 	if envconfig.BinaryLogFilter == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 var logger = grpclog.Component("binarylog")
 
-// Sink takes entries.
+// Sink receives entries. Package binarylog of this module documents its methods.
 type Sink interface {
 	Write(*pb.GrpcLogEntry) error
 	Close() error
@@ -19,7 +19,8 @@ type Sink interface {
 
 var current atomic.Pointer[Sink]
 
-// SetSink sets where all entries go, nil for nowhere, and returns what was set before.
+// SetSink sets the sink for all entries, and returns the one that was set before. With a nil
+// sink nothing is logged.
 func SetSink(s Sink) (before Sink) {
 	var p *Sink
 	if s != nil {

@@ -15,30 +15,30 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Attempt is one try of an RPC: it is given a connection by Pick or Use, then Address and Open
-// follow, and End in any case. The zero value is a new one. Methods that change it must not be
-// called at the same time.
+// Attempt is one attempt of an RPC. The caller first calls Pick or Use, which give it a connection,
+// then Address, then Open, and in any case End. The zero value is a new attempt. Methods that
+// change an attempt must not be called concurrently.
 type Attempt struct {
 	Link   *Link
 	Stream *transport.ClientStream // nil before it is open
 
 	done    func(balancer.DoneInfo)
-	barred  barrier // what kept it from being sent, if anything did
-	counted bool    // in channelz, for the subchannel
+	barred  barrier // why it was not sent, if the connection or the balancer kept it from that
+	counted bool    // channelz has counted it for the subchannel
 	ended   bool
 }
 
-// barrier is what kept an attempt from being sent.
+// barrier says why an attempt was not sent.
 type barrier uint8
 
 const (
 	unbarred barrier = iota
-	unsent           // the connection, by no fault of the RPC
-	dropped          // the balancer, which ended the RPC
+	unsent           // the connection was gone, by no fault of the RPC
+	dropped          // the balancer ended the RPC
 )
 
-// Pick picks a connection for the attempt, and has call carry the picker's metadata. delayed
-// reports whether it had to wait. The error is a status.
+// Pick picks a connection for the attempt, and adds the picker's metadata to call. delayed reports
+// whether Pick had to wait. The error is a status.
 func (a *Attempt) Pick(ctx context.Context, ch *Channel, call *transport.Call, waitForReady bool) (delayed bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, status.FromContextError(err).Err()
@@ -56,7 +56,7 @@ func (a *Attempt) Pick(ctx context.Context, ch *Channel, call *transport.Call, w
 	return p.delayed, nil
 }
 
-// Use has the attempt go to l, in place of a connection that is picked. The error is a status.
+// Use sends the attempt to l instead of picking a connection. The error is a status.
 func (a *Attempt) Use(ctx context.Context, l *Link) error {
 	if err := ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
@@ -67,7 +67,7 @@ func (a *Attempt) Use(ctx context.Context, l *Link) error {
 	return nil
 }
 
-// count has channelz count the attempt.
+// count counts the attempt in channelz.
 func (a *Attempt) count() {
 	if node := a.Link.Node(); node != nil {
 		node.CallStarted()
@@ -75,8 +75,8 @@ func (a *Attempt) count() {
 	}
 }
 
-// Open opens the stream, with the first message if there is one; last says that no other
-// follows. The payload is the transport's from the call on, in any case. The error is a
+// Open opens the stream and sends the first message, unless first is nil. last says that no other
+// message follows. The transport owns first from the call on, even if Open fails. The error is a
 // status.
 func (a *Attempt) Open(ctx context.Context, call *transport.Call, first *transport.Payload, last bool) error {
 	stream, err := a.Link.client.NewStream(ctx, call, first, last)
@@ -92,16 +92,16 @@ func (a *Attempt) Open(ctx context.Context, call *transport.Call, first *transpo
 	return AsStatus(err)
 }
 
-// Unsent says that the connection was gone before anything was sent, by no fault of the RPC.
+// Unsent reports whether the connection was gone before anything was sent, by no fault of the RPC.
 func (a *Attempt) Unsent() bool { return a.barred == unsent }
 
-// Dropped says that the balancer has ended the RPC.
+// Dropped reports whether the balancer has ended the RPC.
 func (a *Attempt) Dropped() bool { return a.barred == dropped }
 
-// Ended says that End was called.
+// Ended reports whether End was called.
 func (a *Attempt) Ended() bool { return a.ended }
 
-// End ends an attempt that failed with err, or was a success. It is called once.
+// End ends the attempt. err is why it failed; nil means success. The caller calls End once.
 func (a *Attempt) End(err error) {
 	a.ended = true
 	if a.Link != nil {
@@ -136,8 +136,9 @@ func (a *Attempt) Fail(err error) {
 	}
 }
 
-// Result is how the stream ended; nil stands for OK. A server that says Canceled once the
-// deadline of ctx has passed means the deadline: its own clock was first.
+// Result returns the stream's status; nil means OK. If the server says Canceled and the deadline of
+// ctx has passed, Result returns DeadlineExceeded: the server canceled the RPC because its own
+// clock reached the deadline first.
 func (a *Attempt) Result(ctx context.Context) *status.Status {
 	st := a.Stream.Status()
 	if st.Code() != codes.Canceled {
@@ -149,15 +150,15 @@ func (a *Attempt) Result(ctx context.Context) *status.Status {
 	return st
 }
 
-// Judge has s decide whether there is another attempt after this one, which failed with err.
-// ctx is the RPC's.
+// Judge asks s whether another attempt follows this one, which failed with err. ctx is the RPC's
+// context.
 func (a *Attempt) Judge(ctx context.Context, s *retry.State, err error) retry.Verdict {
 	f := retry.Failure{Status: status.Convert(err)}
 	switch {
 	case a.barred == unsent:
 		f.Unsent = true
 	case a.Stream == nil:
-		f.Final = a.barred == dropped || ctx.Err() != nil // else the policy goes by the code alone
+		f.Final = a.barred == dropped || ctx.Err() != nil // otherwise the status code alone decides
 	default:
 		f.Unprocessed = a.Stream.Unprocessed()
 		f.Final = a.Stream.GotHeaders()

@@ -13,16 +13,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Identity is what an RPC says of itself and of its server, where that was set for this RPC.
+// Identity holds the authority and the credentials that were set for one RPC, as opposed to its
+// channel.
 type Identity struct {
-	Authority string // "": the picker's, or the connection's; the picker's and this are checked
-	// Beside the channel's: the program's and an rpcconfig.Interceptor's; nil: none.
+	Authority string // "" means the picker's, or else the connection's; Address checks this or the picker's
+	// Creds are the program's and Added an rpcconfig.Interceptor's. The channel's are used in
+	// addition. nil means none.
 	Creds, Added credentials.PerRPCCredentials
 }
 
-// Address settles the request's :authority, and adds its credentials. It follows Pick or Use. The
-// server has to prove that it may act under a name that is not the connection's, whoever brings
-// it: a program, or a picker, as that of a cluster whose control plane rewrites it (A81).
+// Address sets the request's :authority and adds its credentials. The caller calls it after Pick or
+// Use. If the authority is not the connection's, the handshake must have proved that the server may
+// act under that name. This holds for a program's authority and for a picker's, such as that of a
+// cluster whose control plane rewrites the authority (gRFC A81).
 func (a *Attempt) Address(ctx context.Context, call *transport.Call, id *Identity) error {
 	if name := id.Authority; name != "" {
 		call.Authority = name
@@ -38,7 +41,7 @@ func (a *Attempt) Address(ctx context.Context, call *transport.Call, id *Identit
 	return a.addCredentials(ctx, call, id)
 }
 
-// Authority is the :authority of the request.
+// Authority returns the :authority of the request.
 func (a *Attempt) Authority(call *transport.Call) string {
 	if call.Authority != "" {
 		return call.Authority
@@ -72,7 +75,8 @@ func (a *Attempt) addCredentials(ctx context.Context, call *transport.Call, id *
 			return credentialError(err, codes.Unauthenticated)
 		}
 	}
-	// Those of the channel were looked at when the connection was made.
+	// The channel's credentials were checked against the security level when the connection was
+	// made.
 	for _, c := range [...]credentials.PerRPCCredentials{id.Creds, id.Added} {
 		if c == nil {
 			continue
@@ -87,8 +91,9 @@ func (a *Attempt) addCredentials(ctx context.Context, call *transport.Call, id *
 	return nil
 }
 
-// credentialError gives an error of credentials that is not a status the code: that is
-// Unauthenticated for a channel's and Internal for a call's, as programs have come to expect.
+// credentialError turns an error of per-RPC credentials into a status. An error that is not a
+// status gets code, which is Unauthenticated for the channel's credentials and Internal for the
+// RPC's, as programs have come to expect.
 func credentialError(err error, code codes.Code) error {
 	if _, ok := status.FromError(err); ok {
 		return ControlPlaneError("transport: received per-RPC creds error with", err)
@@ -104,8 +109,8 @@ func addCredential(ctx context.Context, call *transport.Call, c credentials.PerR
 	return err
 }
 
-// audience is the URI of a service: "https://host/package.Service", without the port if
-// that is the usual one.
+// audience returns the URI of a service, "https://host/package.Service". It drops the port if that
+// is 443.
 func audience(authority, method string) string {
 	service := method
 	if i := strings.LastIndexByte(method, '/'); i >= 0 {

@@ -45,7 +45,7 @@ func (b *balancerWrapper) update(s resolver.State, sc *ServiceConfig) error {
 	return err
 }
 
-// wait runs f in its turn, and returns when it has run. After close it does nothing.
+// wait queues f in calls and returns when f has run. After close it does nothing.
 func (b *balancerWrapper) wait(f func()) {
 	done := make(chan struct{})
 	if b.calls.Do(func() {
@@ -74,8 +74,8 @@ func (b *balancerWrapper) exitIdle() {
 	})
 }
 
-// close calls the balancer's Close, in its turn, and nothing of it after that. The channel
-// that it returns is closed when Close has returned.
+// close queues the balancer's Close in calls. No other method of the balancer is called after that.
+// The channel that close returns is closed when Close has returned.
 func (b *balancerWrapper) close() <-chan struct{} {
 	b.mu.Lock()
 	b.closed = true
@@ -95,7 +95,8 @@ func (b *balancerWrapper) isClosed() bool {
 	return b.closed
 }
 
-// tell reports a subchannel's state to who made it, in its turn. Its producers end before that.
+// tell queues a report of a subchannel's state in calls, to the subchannel's listener or, without
+// one, to the policy. The subchannel's producers are closed before the report.
 func (b *balancerWrapper) tell(sub *Subchannel, s balancer.SubConnState) {
 	b.calls.Go(func() {
 		sub.producers.close()

@@ -41,8 +41,8 @@ func (b *balancerWrapper) UpdateAddresses(sc balancer.SubConn, addrs []resolver.
 	sc.UpdateAddresses(addrs)
 }
 
-// UpdateState implements balancer.ClientConn. RPCs see the picker before anybody sees
-// the state.
+// UpdateState implements balancer.ClientConn. RPCs use the new picker before the channel's new
+// state is visible.
 func (b *balancerWrapper) UpdateState(s balancer.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/internal/channelz"
 )
 
-// Init makes ch a channel, in idle mode. It keeps o, which must not change. parent is its
-// parent in channelz, or nil.
+// Init makes ch a channel in idle mode. ch keeps o, which must not change any more. parent is the
+// channel's parent in channelz, or nil.
 func (ch *Channel) Init(to Target, o *Options, owner Owner, parent *channelz.Node) {
 	ch.Target, ch.opts, ch.owner = to, o, owner
 	ch.transport.Store(&o.Transport)
@@ -26,26 +26,26 @@ func (ch *Channel) Init(to Target, o *Options, owner Owner, parent *channelz.Nod
 	ch.idle.start()
 }
 
-// Node is the channel in channelz.
+// Node returns the channel's node in channelz.
 func (ch *Channel) Node() *channelz.Node { return ch.node }
 
-// Wake takes the channel out of idle mode. The error says that the resolver could not be
-// built; the channel's state shows that, too.
+// Wake takes the channel out of idle mode. It returns an error if the resolver could not be built;
+// the channel's state shows that, too.
 func (ch *Channel) Wake() error { return ch.idle.wake() }
 
-// BeginRPC counts an RPC, which keeps the channel from going idle, and wakes it. EndRPC
-// must follow.
+// BeginRPC counts an RPC and takes the channel out of idle mode. The channel does not go idle
+// before the caller calls EndRPC, which it must do once.
 func (ch *Channel) BeginRPC() { ch.idle.begin() }
 
 // EndRPC counts the end of an RPC.
 func (ch *Channel) EndRPC() { ch.idle.end() }
 
-// RPCs is how many RPCs are counted at present.
+// RPCs returns how many RPCs have begun and not ended.
 func (ch *Channel) RPCs() int { return ch.idle.rpcs() }
 
 // Connect makes an idle channel connect, without waiting for it.
 func (ch *Channel) Connect() {
-	_ = ch.idle.wake() // the state tells
+	_ = ch.idle.wake() // the channel's state shows an error
 	ch.mu.Lock()
 	b := ch.balancer
 	ch.mu.Unlock()
@@ -54,8 +54,8 @@ func (ch *Channel) Connect() {
 	}
 }
 
-// ResetConnectBackoff makes every subchannel that waits after a failure try again at
-// once, and the pauses begin anew.
+// ResetConnectBackoff ends the back-off of every subchannel that waits after a failure. The next
+// back-off of each subchannel is as short as the first.
 func (ch *Channel) ResetConnectBackoff() {
 	ch.mu.Lock()
 	list := slices.Clone(ch.subConns)
@@ -65,9 +65,9 @@ func (ch *Channel) ResetConnectBackoff() {
 	}
 }
 
-// Close ends the channel and its connections at once: later RPCs fail with ErrClosing. It
-// waits for the balancer's Close, so a balancer must not call it. It returns false if the
-// channel was closed before.
+// Close closes the channel and its connections at once. Later RPCs fail with ErrClosing. Close
+// waits for the balancer's Close, so a balancer must not call it. It returns false if the channel
+// was closed before.
 func (ch *Channel) Close() bool {
 	ch.idle.close()
 	ch.mu.Lock()
@@ -97,7 +97,7 @@ func (ch *Channel) Close() bool {
 	return true
 }
 
-// activeParts are those that a channel has while it is neither idle nor closed.
+// activeParts are the parts that a channel has only while it is neither idle nor closed.
 type activeParts struct {
 	resolver *resolverWrapper
 	balancer *balancerWrapper
@@ -105,15 +105,15 @@ type activeParts struct {
 	selector *selectorTurn
 }
 
-// detach takes the active parts away from the channel. mu is held.
+// detach removes the active parts from the channel and returns them. The caller must hold mu.
 func (ch *Channel) detach() activeParts {
 	p := activeParts{ch.resolver, ch.balancer, ch.subConns, ch.dropSelectorLocked()}
 	ch.resolver, ch.balancer, ch.subConns = nil, nil, nil
 	return p
 }
 
-// close returns a channel that is closed when the balancer's Close has returned, nil if
-// there is none.
+// close returns a channel that is closed when the balancer's Close has returned, or nil if there is
+// no balancer.
 func (p activeParts) close() (closed <-chan struct{}) {
 	p.selector.end()
 	if p.resolver != nil {
@@ -126,8 +126,8 @@ func (p activeParts) close() (closed <-chan struct{}) {
 	return closed
 }
 
-// enterIdle gives up connections and resolver until somebody needs them. It is called when
-// there are no RPCs.
+// enterIdle gives up the resolver, the balancer and the connections; leaveIdle makes new ones.
+// idleness calls it while there are no RPCs.
 func (ch *Channel) enterIdle() {
 	ch.mu.Lock()
 	if ch.closed {
@@ -136,14 +136,14 @@ func (ch *Channel) enterIdle() {
 	}
 	parts := ch.detach()
 	ch.mu.Unlock()
-	parts.close() // from here on the balancer can't change picker or state
+	parts.close() // from here on the balancer can't change the picker or the state
 	ch.picks.set(nil)
 	ch.setState(connectivity.Idle)
 	ch.node.Trace(channelz.Info, "Channel entering idle mode", nil)
 }
 
-// leaveIdle has the target resolved. A resolver that can't be built counts as one that
-// failed.
+// leaveIdle builds the resolver and the balancer. If the resolver can't be built, the channel acts
+// as if it had been built and had reported the error.
 func (ch *Channel) leaveIdle() error {
 	ch.mu.Lock()
 	if ch.closed || ch.resolver != nil {
@@ -164,12 +164,11 @@ func (ch *Channel) leaveIdle() error {
 	return nil
 }
 
-// State is the channel's connectivity state. To ask for it does not make an idle channel
-// connect.
+// State returns the channel's connectivity state. It does not make an idle channel connect.
 func (ch *Channel) State() connectivity.State { return ch.state.get() }
 
-// WaitForStateChange waits until the state is another than s and returns true, or false if
-// ctx ends first.
+// WaitForStateChange waits until the state differs from s and returns true. It returns false if ctx
+// ends first.
 func (ch *Channel) WaitForStateChange(ctx context.Context, s connectivity.State) bool {
 	return ch.state.wait(ctx, s)
 }

@@ -15,12 +15,12 @@ import (
 type Choice struct {
 	rpcconfig.Choice
 	Throttle *retry.Throttle
-	Waited   bool // for the resolver's first answer
+	Waited   bool // the RPC waited for the resolver's first answer or for Later
 }
 
-// Choose returns the configuration of an RPC, and waits for the resolver's first answer if
-// need be. It also waits for something to choose from, if waits says that the RPC waits for ready.
-// An error is a status.
+// Choose returns the configuration of an RPC. It waits for the resolver's first answer. If the
+// Selector has nothing to choose from yet and waits reports that the RPC waits for ready, Choose
+// waits for that, too. An error is a status.
 func (ch *Channel) Choose(ctx context.Context, method string, waits func() bool) (c Choice, err error) {
 	for {
 		config, waited, err := ch.awaitConfig(ctx)
@@ -38,7 +38,7 @@ func (ch *Channel) Choose(ctx context.Context, method string, waits func() bool)
 		}
 		over := false
 		c.Choice, over, err = config.selector.ask(ctx, method)
-		if over { // another config has taken its place
+		if over { // another Config has replaced config
 			continue
 		}
 		if err != nil || c.Later == nil || !waits() {
@@ -51,7 +51,8 @@ func (ch *Channel) Choose(ctx context.Context, method string, waits func() bool)
 	}
 }
 
-// awaitSelector waits until there is something to choose from. An error is a status.
+// awaitSelector waits until the Selector has something to choose from (c.Later). An error is a
+// status.
 func (ch *Channel) awaitSelector(ctx context.Context, c *rpcconfig.Choice) error {
 	for {
 		turn := ch.picks.turn()
@@ -63,16 +64,16 @@ func (ch *Channel) awaitSelector(ctx context.Context, c *rpcconfig.Choice) error
 			return nil
 		case <-doneEarly(ctx):
 			return pickTimeout(ctx, c.LaterErr)
-		case <-ch.picks.changed(turn): // it may be that the channel closes
+		case <-ch.picks.changed(turn): // the channel may have been closed
 		}
 	}
 }
 
-// Closed says that the channel is closed: every pick fails.
+// Closed reports whether the channel is closed. If it is, every pick fails.
 func (ch *Channel) Closed() bool { return ch.picks.turn().closed }
 
-// Pause waits before another attempt. An error is a status: the context ended meanwhile, or
-// the channel was closed.
+// Pause waits for d, before another attempt. It fails if ctx ends or the channel is closed
+// meanwhile. An error is a status.
 func (ch *Channel) Pause(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
@@ -92,7 +93,7 @@ func (ch *Channel) Pause(ctx context.Context, d time.Duration) error {
 			return nil
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
-		case <-ch.picks.changed(turn): // it may be that the channel closes
+		case <-ch.picks.changed(turn): // the channel may have been closed
 		}
 	}
 }

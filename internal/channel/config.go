@@ -7,24 +7,25 @@ import (
 	"google.golang.org/grpc/internal/rpcconfig"
 )
 
-// Config is a service config while the channel has it.
+// Config is the service config that a channel uses, with the retry throttle and the Selector that
+// go with it.
 type Config struct {
 	*ServiceConfig
 	throttle *retry.Throttle // nil: retries are not throttled
-	selector *selectorTurn   // nil: the methods' names decide
+	selector *selectorTurn   // nil: a method's name alone decides its configuration
 }
 
 func newConfig(sc *ServiceConfig) *Config {
 	return &Config{ServiceConfig: sc, throttle: retry.NewThrottle(sc.throttling)}
 }
 
-// holds says that c is what channels make of sc.
+// holds reports whether c was made from sc, or from a service config with the same JSON.
 func (c *Config) holds(sc *ServiceConfig) bool {
 	return c != nil && (c.ServiceConfig == sc || sc.json != "" && c.json == sc.json)
 }
 
-// with returns c, which may be nil, with sc and s as service config and Selector. That is c
-// itself if it has both. A service config that stays keeps its throttle.
+// with returns a Config with the service config sc and the Selector s. It returns c itself if c has
+// both. If only the Selector changes, the throttle of c stays in use. c may be nil.
 func (c *Config) with(sc *ServiceConfig, s rpcconfig.Selector) *Config {
 	same := c.holds(sc)
 	switch {
@@ -40,6 +41,6 @@ func (c *Config) with(sc *ServiceConfig, s rpcconfig.Selector) *Config {
 	return next
 }
 
-// emptyConfig is the Config of channels without a service config, and of RPCs that were begun
-// before the first valid one.
+// emptyConfig is the Config of channels without a service config, and of RPCs on channels that have
+// not yet got a valid one.
 var emptyConfig = newConfig(NoServiceConfig)

@@ -12,15 +12,15 @@ import (
 	"google.golang.org/grpc/internal/clock"
 )
 
-// idleness decides when a channel goes idle: after a while without an RPC. It costs two
-// atomic additions for each RPC, and one alarm for each channel that is not idle.
+// idleness makes a channel idle after timeout without an RPC. It costs two atomic additions for
+// each RPC, and one alarm for each channel that is not idle.
 type idleness struct {
 	// Immutable.
 	timeout time.Duration // 0: never
 	owner   idler
 
-	// active is how many RPCs there are. In idle mode asleep is added, so that
-	// the RPC which wakes the channel finds a negative number.
+	// active is how many RPCs there are, plus asleep in idle mode: an RPC that finds a negative
+	// number knows that it must wake the channel.
 	active   atomic.Int64
 	lastUsed atomic.Int64 // when the last RPC ended, in nanoseconds of package clock
 
@@ -29,7 +29,7 @@ type idleness struct {
 	closed bool
 }
 
-// idler changes the mode. Both methods are called with the idleness locked.
+// idler changes the mode. idleness holds its mu while it calls either method.
 type idler interface {
 	enterIdle()
 	leaveIdle() error
@@ -62,7 +62,7 @@ func (i *idleness) rpcs() int {
 	return int(n)
 }
 
-// wake takes the channel out of idle mode, if it is in it. It returns what leaveIdle did.
+// wake takes an idle channel out of idle mode and returns leaveIdle's error.
 func (i *idleness) wake() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -82,7 +82,8 @@ func (i *idleness) arm(after time.Duration) {
 	}
 }
 
-// Ring implements alarm.Ringer: the channel goes idle, or the alarm is set for when it may.
+// Ring implements alarm.Ringer. It makes the channel idle if there was no RPC for timeout, and
+// otherwise sets the alarm for the earliest moment at which the channel may go idle.
 func (i *idleness) Ring() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -102,7 +103,7 @@ func (i *idleness) Ring() {
 	}
 }
 
-// close ends it: the mode does not change any more.
+// close stops the alarm. The mode does not change any more.
 func (i *idleness) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

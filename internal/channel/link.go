@@ -9,13 +9,13 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// Client is the connection itself.
+// Client returns the connection itself.
 func (l *Link) Client() *transport.Client { return l.client }
 
-// Node is the link's subchannel in channelz; nil if that is off.
+// Node returns the subchannel's node in channelz, or nil if channelz is off.
 func (l *Link) Node() *channelz.Node { return l.sub.node }
 
-// connected notes that the connection is made. It may be lost already.
+// connected records c, the connection that was made. c may be lost already.
 func (l *Link) connected(c *transport.Client) {
 	l.mu.Lock()
 	l.client = c
@@ -40,11 +40,10 @@ func (l *Link) listSocketLocked() {
 	}
 }
 
-// ChannelzSocket implements channelz.SocketSource. The limit of streams and the GOAWAY are
-// of gRFC A105.
+// ChannelzSocket implements channelz.SocketSource. gRFC A105 adds MaxStreams and GoAway.
 func (l *Link) ChannelzSocket() channelz.SocketData {
 	d := transport.ConnSocket(l.client, l.client.Authority()).ChannelzSocket()
-	d.MaxStreams = math.MaxUint32 // RFC 9113, section 6.5.2: no limit unless it is said
+	d.MaxStreams = math.MaxUint32 // RFC 9113, section 6.5.2: there is no limit unless the server sets one
 	if n := l.places.Load(); n != 0 {
 		d.MaxStreams = uint32(n - 1)
 	}
@@ -70,8 +69,8 @@ func (l *Link) isUnfit() bool {
 	return l.unfit
 }
 
-// pingLess doubles the keepalive time of connections to come, as a server that closed
-// one for too many pings may demand (gRFC A8).
+// pingLess doubles the keepalive time of later connections. The channel calls it when a server
+// closes a connection because of too many pings (gRFC A8).
 func (ch *Channel) pingLess() {
 	old := ch.transport.Load()
 	next := *old

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Begun implements transport.ClientEvents. Stats handlers are told of the connection.
+// Begun implements transport.ClientEvents. It tells the stats handlers of the connection.
 func (l *Link) Begun(c *transport.Client) {
 	handlers := l.sub.ch.opts.Transport.StatsHandlers
 	if len(handlers) == 0 {
@@ -37,7 +37,8 @@ func (l *Link) Draining(why transport.GoAway) {
 		logger.Errorf("Client received GoAway with error code %v and debug data equal to ASCII %q.", why.Code(), why.Debug())
 		l.sub.ch.pingLess()
 	} else if !why.Expected() {
-		// What it says beside is in the errors of RPCs; a log outlives them (RFC 9113, section 6.8).
+		// The errors of RPCs have the debug data. The log does not, as it is kept for longer (RFC
+		// 9113, section 6.8).
 		logger.Warningf("%s: %s sent GOAWAY: %v", l.sub.ch.Name, l.addr.Addr, why.Code())
 	}
 	l.mu.Lock()
@@ -65,9 +66,9 @@ func (l *Link) Closed(err error) {
 	l.tellEnd()
 }
 
-// tellEnd tells the stats handlers and channelz, once, that the connection is closed: the
-// channel's Close does so before it returns, and otherwise the connection's reader. The second waits
-// for the first.
+// tellEnd tells the stats handlers and channelz, once, that the connection is closed. The
+// connection's reader calls it, and so does the channel's Close before it returns; whichever comes
+// second waits for the first.
 func (l *Link) tellEnd() {
 	l.ending.Lock()
 	defer l.ending.Unlock()
@@ -84,7 +85,7 @@ func (l *Link) tellEnd() {
 	socket.Close()
 }
 
-// Unusable takes the connection away from its subchannel: no RPC is to begin on it.
+// Unusable takes the connection away from its subchannel, so that no more RPCs begin on it.
 func (l *Link) Unusable() {
 	l.mu.Lock()
 	first := !l.unfit

@@ -6,7 +6,8 @@ import "google.golang.org/grpc/connectivity"
 
 import "slices"
 
-// addSubConn notes a new subchannel, unless the balancer is not the channel's any more.
+// addSubConn adds a new subchannel to the channel's list. It returns false if b is not the
+// channel's balancer any more.
 func (ch *Channel) addSubConn(b *balancerWrapper, sub *Subchannel) bool {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
@@ -25,8 +26,8 @@ func (ch *Channel) removeSubConn(sub *Subchannel) {
 	}
 }
 
-// addLink notes an open connection, so that Close finds it. It returns false if the
-// channel is closed.
+// addLink adds an open connection to the channel's list, so that Close finds it. It returns false
+// if the channel is closed.
 func (ch *Channel) addLink(l *Link) bool {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
@@ -53,7 +54,7 @@ func (ch *Channel) setConnErr(err error) {
 	ch.connErr = err
 }
 
-// setState changes the channel's state.
+// setState changes the channel's state and calls OnState.
 func (ch *Channel) setState(s connectivity.State) {
 	if ch.opts.OnState == nil {
 		ch.state.set(s, nil)
@@ -63,7 +64,7 @@ func (ch *Channel) setState(s connectivity.State) {
 	ch.state.set(s, func(s connectivity.State) { ch.opts.OnState(s, err) })
 }
 
-// LastConnErr is why the last attempt to connect failed; nil if none did.
+// LastConnErr returns the error of the last attempt to connect that failed, or nil if none did.
 func (ch *Channel) LastConnErr() error {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()

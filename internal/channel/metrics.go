@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// The metrics of subchannels (gRFC A94). None is on unless a program asks for it.
+// These are the metrics of subchannels (gRFC A94). Each is off unless a program turns it on.
 var (
 	disconnections = estats.RegisterInt64Count(estats.MetricDescriptor{
 		Name:           "grpc.subchannel.disconnections",
@@ -46,14 +46,16 @@ var (
 	})
 )
 
-// The values of grpc.disconnect_error, beside "GOAWAY " and a code.
+// These are values of grpc.disconnect_error. Others are in reasonOf; after a GOAWAY the value is
+// "GOAWAY " and its code.
 const (
 	shutDown = "subchannel shutdown"
 	unknown  = "unknown"
 )
 
-// reasonOf is the value for a connection that ended with err. Only what the system says is a
-// socket error: what the program's own connections return has no number.
+// reasonOf returns the value for a connection that ended with err. Only an error number of the
+// operating system counts as a socket error, so an error of a net.Conn that the program wrote is
+// "unknown".
 func reasonOf(err error) string {
 	var number syscall.Errno
 	switch {
@@ -71,7 +73,7 @@ func reasonOf(err error) string {
 	return unknown
 }
 
-// leave notes why the connection is lost, if that is not known yet.
+// leave records why the connection is lost, unless a reason is known already.
 func (l *Link) leave(reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,14 +82,15 @@ func (l *Link) leave(reason string) {
 	}
 }
 
-// opened counts a connection that came up.
+// opened counts the connection, which has just been made.
 func (l *Link) opened() {
 	ch, labels := l.sub.ch, backendlabel.Of(*l.addr)
 	attemptsSucceeded.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, labels.Locality)
 	openConnections.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, l.security(), labels.Locality)
 }
 
-// failedToConnect counts an attempt to connect to one of the addresses.
+// failedToConnect counts a failed attempt to connect to any of addrs. The labels are those of the
+// first.
 func (ch *Channel) failedToConnect(addrs []resolver.Address) {
 	var labels backendlabel.Labels
 	if len(addrs) > 0 {
@@ -96,7 +99,7 @@ func (ch *Channel) failedToConnect(addrs []resolver.Address) {
 	attemptsFailed.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, labels.Locality)
 }
 
-// gone counts one that its subchannel has lost.
+// gone counts the connection as lost by its subchannel.
 func (l *Link) gone(ch *Channel) {
 	l.mu.Lock()
 	reason := l.reason
@@ -109,7 +112,7 @@ func (l *Link) gone(ch *Channel) {
 	openConnections.Record(ch.opts.Recorders, -1, ch.Name, labels.BackendService, l.security(), labels.Locality)
 }
 
-// security is the level of the connection, as its credentials have it.
+// security returns the connection's security level, as its credentials report it.
 func (l *Link) security() string {
 	if info, ok := l.client.AuthInfo().(interface {
 		GetCommonAuthInfo() credentials.CommonAuthInfo

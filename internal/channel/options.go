@@ -14,36 +14,38 @@ import (
 	"google.golang.org/grpc/internal/transport"
 )
 
-// Options are what a channel was made with, and has for its whole life. Channels that are
-// made alike share one: it must not be changed.
+// Options are what a channel was made with, and do not change during its life. Channels with the
+// same options share one Options value, so nobody may change it.
 type Options struct {
 	Transport transport.ClientConfig
 
 	Creds  credentials.TransportCredentials
 	Bundle credentials.Bundle
 	PerRPC []credentials.PerRPCCredentials
-	Dialer transport.DialFunc // nil: the system's, through a proxy if there is one
+	Dialer transport.DialFunc // nil: the system's dialer, through a proxy if there is one
 
 	Backoff           backoff.Strategy
 	MinConnectTimeout time.Duration
 	IdleTimeout       time.Duration // 0: never
-	Scale             bool          // service configs may ask for several connections of a subchannel
-	MaxScale          int           // of connections of a subchannel (gRFC A105); 0: the default
-	NoServiceConfig   bool          // what the resolver brings is ignored
+	Scale             bool          // a service config may let a subchannel have several connections
+	MaxScale          int           // the most connections of a subchannel (gRFC A105); 0: the default
+	NoServiceConfig   bool          // the service config that the resolver returns is ignored
 	NoHealthCheck     bool
 
-	StableAfter  time.Duration // a connection that is lost sooner counts as a failed attempt; 0: none does
-	ResolveEvery time.Duration // about how often the resolver is asked to look again; 0: when something fails
-	// OnState is told each state of the channel, and why the last attempt to connect failed. Locks are
-	// held: it must not block, nor use the channel. nil: nobody is told.
+	StableAfter  time.Duration // a connection that is lost sooner counts as a failed attempt; 0: never
+	ResolveEvery time.Duration // about how often the resolver is asked to resolve again; 0: only when something fails
+	// OnState is called with each new state of the channel and the error of the last attempt to
+	// connect that failed. The caller holds locks, so OnState must not block or use the channel. It
+	// may be nil.
 	OnState func(s connectivity.State, failure error)
 
-	Fallback  *ServiceConfig // for when the resolver brings none
+	Fallback  *ServiceConfig // used while the resolver has returned none
 	Recorders *stats.Recorders
 }
 
-// SameAs says whether a channel may as well have the options p. What can't be compared,
-// such as functions, counts as different. The recorders follow from the handlers.
+// SameAs reports whether a channel with options o behaves as one with options p. Values that can't
+// be compared, such as functions, count as different. Recorders are not compared, as they follow
+// from the stats handlers.
 func (o *Options) SameAs(p *Options) bool {
 	return o.Dialer == nil && p.Dialer == nil &&
 		o.OnState == nil && p.OnState == nil &&

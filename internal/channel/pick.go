@@ -12,17 +12,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// picked is where an attempt goes.
+// picked is the result of a pick: the connection that an attempt uses.
 type picked struct {
 	link    *Link
 	result  balancer.PickResult
-	delayed bool // it had to wait
-	dropped bool // the picker's error had a status: the RPC ends with that
+	delayed bool // the pick had to wait
+	dropped bool // the picker's error was a status: the RPC ends with it
 }
 
-// pick asks the picker until it returns a subchannel that is ready, and waits for another
-// picker where it doesn't. Unless wait is set (wait for ready) it fails with the picker's
-// error, if that is not ErrNoSubConnAvailable. An error is a status.
+// pick asks the picker for a subchannel, and waits for the next picker as long as it gets none that
+// is ready. It fails with the picker's error if that is a status, or if wait (wait for ready) is
+// false and the error is not ErrNoSubConnAvailable. An error is a status.
 func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err error) {
 	var last error // why a picker made the RPC wait
 	for {
@@ -44,7 +44,7 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 					return p, nil
 				}
 				// The subchannel has just been lost: another picker is on its way.
-			case err == balancer.ErrNoSubConnAvailable: // an error that wraps it is a failure
+			case err == balancer.ErrNoSubConnAvailable: // an error that merely wraps it is a failure
 			default:
 				var final error
 				if p.dropped, final = pickError(err, wait); final != nil {
@@ -62,9 +62,10 @@ func (g *pickerGate) pick(info balancer.PickInfo, wait bool) (p picked, err erro
 	}
 }
 
-// readyLink returns the connection that was picked, nil if it is not there any more, or
-// never was: the RPC then waits for the next picker. Where the subchannel may have several
-// it may wait for a place on one of them, until ctx is done: the error is ctx's.
+// readyLink returns the connection of the subchannel that was picked. It returns nil if the
+// subchannel has no connection, or none of this channel was picked: the RPC then waits for the next
+// picker. If the subchannel may have several connections, readyLink may wait for a place on one of
+// them. The error is ctx's, if ctx ends first.
 func readyLink(ctx context.Context, r balancer.PickResult) (l *Link, waited bool, err error) {
 	sub, ok := r.SubConn.(*Subchannel)
 	if !ok {
@@ -81,8 +82,8 @@ func readyLink(ctx context.Context, r balancer.PickResult) (l *Link, waited bool
 	return l, waited, err
 }
 
-// pickError returns what the RPC is to fail with, nil if it waits for the next picker. An
-// error that has a status drops the RPC.
+// pickError returns the error that the RPC fails with, or nil if the RPC waits for the next picker.
+// A picker's error that is a status drops the RPC.
 func pickError(err error, wait bool) (dropped bool, final error) {
 	if _, ok := status.FromError(err); ok {
 		return true, ControlPlaneError("received picker error with", err)
@@ -105,9 +106,10 @@ func pickTimeout(ctx context.Context, last error) error {
 	return status.Error(code, text)
 }
 
-// doneEarly is Done of the context of an RPC that waits here. A stream that is about to begin
-// has a cheaper one for that (EarlyDone), which tells of its parent alone; Done would leave it
-// with a context of the standard library's for its whole life.
+// doneEarly returns a channel that is closed when ctx, the context of an RPC that waits, is done.
+// The context of a stream that has not begun has EarlyDone for this, which follows its parent
+// alone. Its Done costs more: it makes a context of the standard library that the stream keeps for
+// its whole life.
 func doneEarly(ctx context.Context) <-chan struct{} {
 	if c, ok := ctx.(interface{ EarlyDone() <-chan struct{} }); ok {
 		return c.EarlyDone()

@@ -9,12 +9,11 @@ import (
 	"google.golang.org/grpc/balancer"
 )
 
-// pickerGate holds the channel's picker, for RPCs to pick with and to wait for the
-// next one.
+// pickerGate holds the channel's picker. RPCs pick with it, and wait for the next one.
 type pickerGate struct {
 	current atomic.Pointer[pickerTurn]
 
-	mu     sync.Mutex // held by those who replace it, or wait for that
+	mu     sync.Mutex // held while the current turn is replaced, and while changed runs
 	closed bool
 }
 
@@ -22,12 +21,12 @@ type pickerGate struct {
 type pickerTurn struct {
 	picker balancer.Picker // nil: there is none, and RPCs wait
 	closed bool            // the channel is closed
-	// next is closed when another takes its place; nil while nobody waits for it.
-	// The gate's lock guards it.
+	// next is closed when another turn replaces this one; nil while nobody waits for that. The
+	// gate's lock guards it.
 	next chan struct{}
 }
 
-// turn returns the current one.
+// turn returns the current turn. It is never nil.
 func (g *pickerGate) turn() *pickerTurn {
 	if t := g.current.Load(); t != nil {
 		return t
@@ -47,7 +46,7 @@ func (g *pickerGate) set(p balancer.Picker) {
 	}
 }
 
-// close fails RPCs that wait, and those to come.
+// close fails RPCs that wait, and all later ones.
 func (g *pickerGate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"google.golang.org/grpc/internal/same"
 )
 
-// producerSet is the producers (balancer.Producer) of a subchannel.
+// producerSet holds the producers (balancer.Producer) of a subchannel.
 type producerSet struct {
 	mu  sync.Mutex
 	all []*producer
 }
 
-// producer is one of them, which all callers of get share who gave the same builder.
+// producer is one producer. All callers of get that pass the same builder share it.
 type producer struct {
 	builder balancer.ProducerBuilder
 	value   balancer.Producer
@@ -24,8 +24,8 @@ type producer struct {
 	users   int
 }
 
-// get returns the producer that b makes, and a function to give it up. client returns what a
-// new producer makes its RPCs with.
+// get returns the producer of the builder b, which it builds if there is none, and a function that
+// gives the producer up. client returns the ClientConnInterface for the RPCs of a new producer.
 func (s *producerSet) get(b balancer.ProducerBuilder, client func() any) (balancer.Producer, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,8 +39,8 @@ func (s *producerSet) get(b balancer.ProducerBuilder, client func() any) (balanc
 	return p.value, sync.OnceFunc(func() { s.release(p) })
 }
 
-// of returns the producer that b made, nil if there is none. A builder that can't be compared
-// makes one for each call of get.
+// of returns the producer that b made, or nil if there is none. A builder that can't be compared
+// makes a new producer for each call of get.
 func (s *producerSet) of(b balancer.ProducerBuilder) *producer {
 	for _, p := range s.all {
 		if same.Value(p.builder, b) {
@@ -64,7 +64,7 @@ func (s *producerSet) release(p *producer) {
 	}
 }
 
-// close ends all producers, whoever still uses them.
+// close ends all producers, even those that are still used.
 func (s *producerSet) close() {
 	s.mu.Lock()
 	all := s.all

@@ -15,14 +15,17 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// ProxyParams is what decides about a proxy beside the target.
+// ProxyParams are the settings that, with the target, decide whether connections go through a
+// proxy.
 type ProxyParams struct {
 	UserAgent   string
-	LocalDNS    bool // names are resolved here in any case
-	DefaultPort bool // the proxy is asked for port 443 where the target names none
-	// For says which proxy stands before a URL, nil for none; nil asks the environment.
+	LocalDNS    bool // this process resolves the target's name even if there is a proxy
+	DefaultPort bool // the proxy is asked for port 443 if the target has no port
+	// For returns the proxy for a URL, or nil if there is none. A nil For means that the
+	// environment decides.
 	For func(*url.URL) (*url.URL, error)
-	// Dialer returns who dials through a proxy; nil stands for transport.ProxyDialer.
+	// Dialer returns a function that dials through a proxy. A nil Dialer means
+	// transport.ProxyDialer.
 	Dialer func(proxy *url.URL, userAgent string) transport.DialFunc
 }
 
@@ -33,9 +36,10 @@ func (p *ProxyParams) through(proxy *url.URL) transport.DialFunc {
 	return transport.ProxyDialer(proxy, p.UserAgent)
 }
 
-// SettleProxy decides whether connections may go through a proxy. HTTPS_PROXY and NO_PROXY
-// decide for the target as it is, before it is resolved, and, where it is resolved here, for
-// each address (gRFC A1). It returns who dials then; nil stands for nobody in between.
+// SettleProxy decides whether connections may go through a proxy (gRFC A1). p.For, which follows
+// HTTPS_PROXY and NO_PROXY by default, decides for the target before it is resolved. If this
+// process resolves the target, p.For decides again for each address. SettleProxy returns the
+// function that dials; nil means that there is no proxy.
 func (t *Target) SettleProxy(p ProxyParams) (transport.DialFunc, error) {
 	if p.For == nil {
 		p.For = httpproxy.FromEnvironment().ProxyFunc()
@@ -52,7 +56,7 @@ func (t *Target) SettleProxy(p ProxyParams) (transport.DialFunc, error) {
 	if parsed.URL.Scheme != scheme.DNS || p.LocalDNS {
 		return p.dial, nil
 	}
-	// The proxy resolves the name: it may be one that only it can resolve.
+	// The proxy resolves the name: it may be a name that only the proxy can resolve.
 	if p.DefaultPort {
 		endpoint = withPort(endpoint)
 	}
@@ -60,7 +64,8 @@ func (t *Target) SettleProxy(p ProxyParams) (transport.DialFunc, error) {
 	return p.through(proxy), nil
 }
 
-// dial connects to an address that a resolver found, through a proxy if one stands before it.
+// dial connects to an address that a resolver found, through a proxy if p.For returns one for the
+// address.
 func (p *ProxyParams) dial(ctx context.Context, addr string) (net.Conn, error) {
 	proxy, err := p.For(&url.URL{Scheme: "https", Host: addr})
 	if err != nil {
@@ -72,7 +77,7 @@ func (p *ProxyParams) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return p.through(proxy)(ctx, addr)
 }
 
-// withPort adds the usual port to a host without one.
+// withPort adds port 443 to a host without a port.
 func withPort(endpoint string) string {
 	if _, _, err := net.SplitHostPort(endpoint); err == nil {
 		return endpoint
@@ -84,7 +89,7 @@ func withPort(endpoint string) string {
 	return net.JoinHostPort(host, "443")
 }
 
-// unresolved is the resolver of a target that a proxy is to resolve.
+// unresolved builds resolvers that return addr as it is, for a proxy to resolve.
 type unresolved struct{ addr string }
 
 // Scheme implements resolver.Builder.

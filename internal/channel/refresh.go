@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// refreshing is a resolver that is asked to look again now and then: see Options.ResolveEvery.
+// refreshing is a resolver that is asked to resolve again about once per Options.ResolveEvery.
 type refreshing struct {
 	resolver.Resolver
 	every time.Duration
@@ -22,7 +22,8 @@ type refreshing struct {
 	timer  *time.Timer
 }
 
-// refreshed is built, or one that also asks now and then.
+// refreshed returns built, wrapped in a refreshing if Options.ResolveEvery asks for that and the
+// answer of built can change.
 func (r *resolverWrapper) refreshed(built resolver.Resolver) resolver.Resolver {
 	if _, never := built.(static.Resolver); never || r.ch.opts.ResolveEvery <= 0 {
 		return built
@@ -34,8 +35,8 @@ func (r *resolverWrapper) refreshed(built resolver.Resolver) resolver.Resolver {
 	return f
 }
 
-// pause is between 0.8 and 1.2 times what was asked for, so that clients which began together do
-// not ask together.
+// pause returns 0.8 to 1.2 times f.every, at random, so that clients which started together do not
+// ask together.
 func (f *refreshing) pause() time.Duration {
 	fifth := int64(f.every / 5)
 	return f.every + time.Duration(rand.Int64N(2*fifth+1)-fifth)

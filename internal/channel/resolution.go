@@ -17,9 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// resolverUpdate gives the balancer what the resolver found, with the service config
-// that goes with it (gRFC A21): where it brings none, that which is in use, else the
-// fallback.
+// resolverUpdate gives the balancer the resolver's state and the service config that goes with it
+// (gRFC A21). If the state has no service config, that is the one in use, or else the fallback.
 func (ch *Channel) resolverUpdate(r *resolverWrapper, s resolver.State) error {
 	b := ch.current(r)
 	if b == nil {
@@ -47,8 +46,8 @@ func (ch *Channel) resolverUpdate(r *resolverWrapper, s resolver.State) error {
 	return balancer.ErrBadResolverState
 }
 
-// apply gives the balancer a state, and then has sc and the state's Selector configure RPCs.
-// "The channel must update the LB Policy before applying the Config Selector" (gRFC A31).
+// apply gives the balancer a state, and then makes sc and the state's Selector the configuration of
+// RPCs. "The channel must update the LB Policy before applying the Config Selector" (gRFC A31).
 func (ch *Channel) apply(r *resolverWrapper, s resolver.State, sc *ServiceConfig) error {
 	b := ch.current(r)
 	if b == nil {
@@ -71,8 +70,8 @@ func (ch *Channel) apply(r *resolverWrapper, s resolver.State, sc *ServiceConfig
 	return err
 }
 
-// useConfig makes a service config and a Selector the channel's, if r is still its
-// resolver. When it returns the Selector before it is not used any more.
+// useConfig makes sc and s the channel's service config and Selector, if r is still its resolver.
+// When useConfig returns, no RPC uses the previous Selector any more.
 func (ch *Channel) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.Selector) {
 	ch.mu.Lock()
 	if ch.closed || ch.resolver != r {
@@ -92,8 +91,8 @@ func (ch *Channel) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.
 	}
 }
 
-// dropSelectorLocked gives up the Selector of a resolver that is about to be closed. RPCs
-// then wait for the answer of the next resolver.
+// dropSelectorLocked removes and returns the Selector of a resolver that is about to be closed; nil
+// if it has none. If it had one, RPCs then wait for the answer of the next resolver.
 func (ch *Channel) dropSelectorLocked() *selectorTurn {
 	c := ch.config.Load()
 	if c == nil || c.selector == nil {
@@ -104,7 +103,7 @@ func (ch *Channel) dropSelectorLocked() *selectorTurn {
 	return c.selector
 }
 
-// answered lets RPCs go on that wait for the resolver's first answer.
+// answered wakes the RPCs that wait for the resolver's first answer.
 func (ch *Channel) answered() {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
@@ -119,8 +118,8 @@ func (ch *Channel) answeredLocked() {
 	}
 }
 
-// firstAnswer returns a channel that is closed with the resolver's first answer, nil if it
-// is there.
+// firstAnswer returns a channel that is closed when the resolver gives its first answer, or nil if
+// it has given it.
 func (ch *Channel) firstAnswer() <-chan struct{} {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
@@ -130,15 +129,15 @@ func (ch *Channel) firstAnswer() <-chan struct{} {
 	return ch.answer
 }
 
-// ensureConfig makes the fallback the service config where there is none.
+// ensureConfig makes the fallback the service config if there is none.
 func (ch *Channel) ensureConfig(r *resolverWrapper) {
 	if ch.config.Load() == nil {
 		ch.useConfig(r, ch.opts.Fallback, nil)
 	}
 }
 
-// awaitConfig returns the service config, which RPCs can't begin without, and whether
-// that took a wait for the resolver.
+// awaitConfig returns the Config, which an RPC needs to begin, and whether it had to wait for the
+// resolver.
 func (ch *Channel) awaitConfig(ctx context.Context) (c *Config, waited bool, err error) {
 	if c := ch.config.Load(); c != nil {
 		return c, false, nil
@@ -154,11 +153,11 @@ func (ch *Channel) awaitConfig(ctx context.Context) (c *Config, waited bool, err
 	if c := ch.config.Load(); c != nil {
 		return c, waited, nil
 	}
-	// An invalid one came, or Close: no RPC will get past the picker.
+	// The service config was invalid, or the channel was closed: every pick will fail.
 	return emptyConfig, waited, nil
 }
 
-// MethodConfig is what the service config says of a method, "/service/method".
+// MethodConfig returns the service config of a method, "/service/method".
 func (ch *Channel) MethodConfig(method string) internalserviceconfig.MethodConfig {
 	if c := ch.config.Load(); c != nil {
 		return c.method(method)
@@ -166,7 +165,7 @@ func (ch *Channel) MethodConfig(method string) internalserviceconfig.MethodConfi
 	return internalserviceconfig.MethodConfig{}
 }
 
-// failing is the state of a channel all of whose RPCs fail.
+// failing returns the state of a channel whose RPCs all fail with err.
 func failing(err error) balancer.State {
 	return balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(err)}
 }
@@ -190,5 +189,5 @@ func (ch *Channel) usableConfig(r *serviceconfig.ParseResult) (*ServiceConfig, e
 	if sc := ch.owner.ServiceConfigOf(r.Config); sc != nil {
 		return sc, nil
 	}
-	return nil, fmt.Errorf("illegal service config type: %T", r.Config) // not of ParseServiceConfig
+	return nil, fmt.Errorf("illegal service config type: %T", r.Config) // ParseServiceConfig did not make it
 }

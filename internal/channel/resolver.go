@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// start builds the resolver, which may call the methods below meanwhile.
+// start builds the resolver, which may call r's methods before start returns.
 func (r *resolverWrapper) start() error {
 	ch := r.ch
 	built, err := ch.builder.Build(ch.Parsed(), r, resolver.BuildOptions{
@@ -37,7 +37,8 @@ func (r *resolverWrapper) start() error {
 	return nil
 }
 
-// close may be called while start is building: start then closes what it built.
+// close closes the resolver. It may be called while start builds the resolver: start then closes
+// what it built.
 func (r *resolverWrapper) close() {
 	r.calls.Close()
 	r.mu.Lock()
@@ -55,7 +56,7 @@ func (r *resolverWrapper) close() {
 	}
 }
 
-// resolveNow has the resolver asked to look again, now or when its pace allows it.
+// resolveNow asks the resolver to resolve again, now or as soon as its pace allows.
 func (r *resolverWrapper) resolveNow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +73,7 @@ func (r *resolverWrapper) resolveNow() {
 	}
 }
 
-// ask asks the resolver to look again. One call after the other runs.
+// ask asks the resolver to resolve again. The queue r.calls runs it, so calls do not overlap.
 func (r *resolverWrapper) ask() {
 	r.mu.Lock()
 	r.pace.made()
@@ -87,7 +88,7 @@ func (r *resolverWrapper) ask() {
 	}
 }
 
-// resolveNow asks the resolver, if there is one, to look again.
+// resolveNow asks the resolver, if there is one, to resolve again.
 func (ch *Channel) resolveNow() {
 	ch.mu.Lock()
 	r := ch.resolver

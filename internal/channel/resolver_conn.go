@@ -36,8 +36,8 @@ func (r *resolverWrapper) ParseServiceConfig(js string) *serviceconfig.ParseResu
 	return r.ch.owner.ParseServiceConfig(js)
 }
 
-// endpointsOf makes an endpoint of each address, for balancers that look at endpoints
-// only. Attributes meant for the balancer go along.
+// endpointsOf makes one endpoint of each address, for balancers that use endpoints only. It moves
+// an address's BalancerAttributes to the endpoint.
 func endpointsOf(addrs []resolver.Address) []resolver.Endpoint {
 	endpoints := make([]resolver.Endpoint, len(addrs))
 	for i, a := range addrs {

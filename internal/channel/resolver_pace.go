@@ -5,27 +5,28 @@ package channel
 import "time"
 
 const (
-	// resolveInterval is the pause between two requests to a resolver once resolveBurst of them
-	// have followed each other without one.
+	// resolveInterval is the pause between two requests to a resolver once resolveBurst requests
+	// have followed each other without a pause.
 	resolveInterval = 100 * time.Millisecond
 	resolveBurst    = 10
 )
 
-// resolvePace limits how often a resolver is asked to resolve again. A balancer that tries what
-// the resolver returns, finds it broken, and asks again, would otherwise be paced by the resolver's
-// answer alone: one that answers at once keeps a processor and a naming service busy.
+// resolvePace limits how often a resolver is asked to resolve again. Without it, a balancer that
+// tries the addresses, finds them broken and asks again would be slowed down by the resolver alone:
+// a resolver that answers at once would keep a processor and a naming service busy.
 //
-// It has no clock and no lock.
+// It reads no clock and has no lock.
 type resolvePace struct {
-	// paid is when all requests until now would have been made at one per interval.
+	// paid is the time at which all requests so far would have been made at one per
+	// resolveInterval.
 	paid time.Time
-	// owed says that a request has been granted and has not been made yet. Those that come
-	// meanwhile are the same request.
+	// owed says that a request has been granted and not been made yet. Requests that come meanwhile
+	// merge into it.
 	owed bool
 }
 
-// request grants a request, and says how long to wait before it is made. It is not due if
-// another one is about to be made.
+// request grants a request, and returns how long the caller waits before it makes the request. due
+// is false if a granted request has not been made yet.
 func (p *resolvePace) request(now time.Time) (wait time.Duration, due bool) {
 	if p.owed {
 		return 0, false
@@ -38,5 +39,5 @@ func (p *resolvePace) request(now time.Time) (wait time.Duration, due bool) {
 	return max(p.paid.Sub(now)-resolveBurst*resolveInterval, 0), true
 }
 
-// made says that the request is being made. One that comes now is another one.
+// made tells p that the granted request is being made. Any later request is a new one.
 func (p *resolvePace) made() { p.owed = false }

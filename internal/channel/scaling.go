@@ -9,8 +9,9 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// reserve returns the connection that an RPC is to use, once there is a place for it; nil if
-// there is no connection any more. The link's release gives the place back. The error is ctx's.
+// reserve waits for a place for an RPC on one of the connections, and returns that connection, or
+// nil if the subchannel has lost its last one. Link.release gives the place back. The error is
+// ctx's.
 func (sub *Subchannel) reserve(ctx context.Context, s *scale) (l *Link, waited bool, err error) {
 	sub.mu.Lock()
 	if sub.current == nil {
@@ -36,14 +37,15 @@ func (sub *Subchannel) reserve(ctx context.Context, s *scale) (l *Link, waited b
 	if s.withdraw(p) {
 		return nil, true, ctx.Err()
 	}
-	if l := <-p.given; l != nil { // meanwhile
+	if l := <-p.given; l != nil { // the RPC got a place just as ctx ended
 		l.rpcs--
 		sub.dispatchLocked()
 	}
 	return nil, true, ctx.Err()
 }
 
-// takeLocked takes a place on the oldest connection that has one; nil if none has.
+// takeLocked takes a place on the oldest connection that has one, and returns that connection, or
+// nil if none has a place.
 func (sub *Subchannel) takeLocked(s *scale) *Link {
 	if sub.current.take() {
 		return sub.current
@@ -64,7 +66,7 @@ func (l *Link) take() bool {
 	return true
 }
 
-// dispatchLocked gives RPCs that wait what places there are.
+// dispatchLocked gives the free places to the RPCs that wait.
 func (sub *Subchannel) dispatchLocked() {
 	s := sub.scale.Load()
 	if s == nil || sub.current == nil {
@@ -80,14 +82,15 @@ func (sub *Subchannel) dispatchLocked() {
 	}
 }
 
-// enqueue adds an RPC to those that wait.
+// enqueue adds an RPC to the queue.
 func (s *scale) enqueue() *place {
 	p := &place{given: make(chan *Link, 1)}
 	p.at = s.queue.PushBack(p)
 	return p
 }
 
-// withdraw takes back a wait that was given up. It returns false if p was given something.
+// withdraw removes p from the queue. It returns false if p has left the queue already: then p.given
+// has a value, which may be nil.
 func (s *scale) withdraw(p *place) bool {
 	if p.at == nil {
 		return false
@@ -97,29 +100,29 @@ func (s *scale) withdraw(p *place) bool {
 	return true
 }
 
-// giveFirst gives l to the first RPC that waits, which there is.
+// giveFirst gives l to the first RPC in the queue, which must not be empty.
 func (s *scale) giveFirst(l *Link) {
 	p := s.queue.Remove(s.queue.Front()).(*place)
 	p.at = nil
 	p.given <- l
 }
 
-// growLocked begins to make another connection, for RPCs that wait, unless there are as many
-// as may be, one is being made, or the pause after a failure is not over.
+// growLocked begins to make another connection for RPCs that wait. It does nothing if the limit is
+// reached, a connection is being made, or the pause after a failure is not over.
 func (sub *Subchannel) growLocked(s *scale) {
 	if 1+len(s.more) < s.limit && sub.cancel == nil && !s.pausing {
 		s.dialLocked()
 	}
 }
 
-// addLocked makes l the youngest connection of a subchannel that has one.
+// addLocked adds l as the youngest connection of a subchannel that has a current one.
 func (sub *Subchannel) addLocked(l *Link) {
 	s := sub.scale.Load()
 	s.more = append(s.more, l)
 	sub.dispatchLocked()
 }
 
-// resumeLocked follows the pause after a failure to make another connection.
+// resumeLocked ends the pause after a failure to make another connection.
 func (sub *Subchannel) resumeLocked() {
 	if s := sub.scale.Load(); s != nil && s.pausing {
 		s.pausing = false
@@ -127,9 +130,8 @@ func (sub *Subchannel) resumeLocked() {
 	}
 }
 
-// promoteLocked takes l, one of the subchannel's connections, away from it, and makes the
-// oldest of the others the current one. It returns false if there is no other, and l is the
-// current one.
+// promoteLocked removes l from the subchannel's connections. If l was the current one, the oldest
+// of the others becomes current. It returns false, and changes nothing, if l is the only one.
 func (sub *Subchannel) promoteLocked(l *Link) bool {
 	s := sub.scale.Load()
 	if s == nil {
@@ -153,7 +155,7 @@ func (sub *Subchannel) promoteLocked(l *Link) bool {
 	return true
 }
 
-// owns says that l is one of the subchannel's connections. mu is held.
+// owns reports whether l is one of the subchannel's connections. The caller must hold mu.
 func (sub *Subchannel) owns(l *Link) bool {
 	if sub.current == l {
 		return true
@@ -162,8 +164,8 @@ func (sub *Subchannel) owns(l *Link) bool {
 	return s != nil && slices.Contains(s.more, l)
 }
 
-// disbandLocked takes all connections but the current one away, and returns them. RPCs that
-// wait for a place ask the picker again.
+// disbandLocked removes all connections but the current one, and returns them. RPCs that wait for a
+// place then ask the picker again.
 func (sub *Subchannel) disbandLocked() []*Link {
 	s := sub.scale.Load()
 	if s == nil {
@@ -177,8 +179,9 @@ func (sub *Subchannel) disbandLocked() []*Link {
 	return more
 }
 
-// stateWithoutLocked is the state of a subchannel that has lost its last connection: Idle,
-// or that of an attempt to make another.
+// stateWithoutLocked returns the state of a subchannel that has just lost its last connection:
+// Connecting if it was making another, TransientFailure if it was backing off from that, otherwise
+// Idle.
 func (sub *Subchannel) stateWithoutLocked() (connectivity.State, error) {
 	s := sub.scale.Load()
 	switch {
@@ -192,7 +195,7 @@ func (sub *Subchannel) stateWithoutLocked() (connectivity.State, error) {
 	return connectivity.Idle, nil
 }
 
-// hold counts an RPC that uses the connection whether there is a place or not.
+// hold counts an RPC that uses the connection even if there is no place for it.
 func (l *Link) hold() {
 	if l.sub.scale.Load() != nil {
 		l.sub.mu.Lock()
@@ -201,18 +204,18 @@ func (l *Link) hold() {
 	}
 }
 
-// release is called once for each RPC that had the connection, when it is over.
+// release gives an RPC's place back. The attempt calls it once, when it ends.
 func (l *Link) release() {
 	if l.sub.scale.Load() == nil {
 		return
 	}
 	l.sub.mu.Lock()
-	l.rpcs = max(l.rpcs-1, 0) // an RPC from before there was a limit may not have been counted
+	l.rpcs = max(l.rpcs-1, 0) // an RPC that began before the subchannel had a scale may not have been counted
 	l.sub.dispatchLocked()
 	l.sub.mu.Unlock()
 }
 
-// Places implements transport.ClientEvents: it is how many RPCs the server takes at a time.
+// Places implements transport.ClientEvents. n is how many RPCs the server takes at a time.
 func (l *Link) Places(n uint32) {
 	l.places.Store(int64(n) + 1)
 	if l.sub.scale.Load() != nil {

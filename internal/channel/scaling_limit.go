@@ -8,12 +8,12 @@ import (
 	"google.golang.org/grpc/internal/scaling"
 )
 
-// maxScale bounds what a service config or a control plane may set, unless the program says
-// otherwise.
+// maxScale is the most connections per subchannel that a service config or a control plane may set,
+// unless the program sets Options.MaxScale.
 const maxScale = 10
 
-// followScale has the subchannel obey the limit that is attached to its address, or else the
-// service config's.
+// followScale makes the subchannel follow the limit that is attached to its first address, or else
+// the service config's.
 func (sub *Subchannel) followScale() {
 	if len(sub.addrs) > 0 {
 		if l := scaling.Of(sub.addrs[0]); l != nil {
@@ -24,8 +24,8 @@ func (sub *Subchannel) followScale() {
 	sub.scaleTo(int(sub.ch.scale.Load()))
 }
 
-// useScale makes n, of the service config, the limit of all subchannels without one of their
-// own.
+// useScale makes n, the service config's limit, the limit of all subchannels that have none of
+// their own.
 func (ch *Channel) useScale(n int) {
 	if ch.scale.Swap(int32(n)) == int32(n) {
 		return
@@ -40,7 +40,7 @@ func (ch *Channel) useScale(n int) {
 	}
 }
 
-// scaleTo changes the limit.
+// scaleTo sets the subchannel's limit to n, brought between scaling.Default and Options.MaxScale.
 func (sub *Subchannel) scaleTo(n int) {
 	most := sub.ch.opts.MaxScale
 	if most <= 0 {

@@ -16,11 +16,11 @@ import (
 type selectorTurn struct {
 	selector rpcconfig.Selector // immutable
 
-	mu   sync.RWMutex // held, shared, while the Selector is asked
+	mu   sync.RWMutex // held for reading while Select runs
 	over bool
 }
 
-// newSelectorTurn returns nil for nil.
+// newSelectorTurn returns a selectorTurn for s, or nil if s is nil.
 func newSelectorTurn(s rpcconfig.Selector) *selectorTurn {
 	if s == nil {
 		return nil
@@ -28,7 +28,7 @@ func newSelectorTurn(s rpcconfig.Selector) *selectorTurn {
 	return &selectorTurn{selector: s}
 }
 
-// isFor says that t is s's turn.
+// isFor reports whether t is for s. A nil turn is for a nil Selector.
 func (t *selectorTurn) isFor(s rpcconfig.Selector) bool {
 	if t == nil || s == nil {
 		return t == nil && s == nil
@@ -36,7 +36,7 @@ func (t *selectorTurn) isFor(s rpcconfig.Selector) bool {
 	return same.Value(t.selector, s)
 }
 
-// ask asks the Selector, unless its turn is over. An error is a status.
+// ask calls Select, unless the turn is over. An error is a status.
 func (t *selectorTurn) ask(ctx context.Context, method string) (c rpcconfig.Choice, over bool, err error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -49,7 +49,7 @@ func (t *selectorTurn) ask(ctx context.Context, method string) (c rpcconfig.Choi
 	return c, false, nil
 }
 
-// end waits until nobody asks the Selector any more. A nil turn has ended.
+// end ends the turn, and returns when no call of Select is running any more. t may be nil.
 func (t *selectorTurn) end() {
 	if t != nil {
 		t.mu.Lock()

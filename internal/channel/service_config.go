@@ -15,19 +15,19 @@ import (
 
 // ServiceConfig is a parsed service config.
 type ServiceConfig struct {
-	// Methods is keyed by "/service/method", by "/service/" for all methods of a
-	// service, by "" for all.
+	// Methods has the keys "/service/method", "/service/" for all other methods of the service, and
+	// "" for all other methods.
 	Methods map[string]internalserviceconfig.MethodConfig
 
 	balancer   *gracefulswitch.Config
 	throttling *internalserviceconfig.RetryThrottling
-	healthName *string // the service whose health is watched; nil for none
-	scale      int     // how many connections a subchannel may have; 0: not said
+	healthName *string // the service whose health subchannels watch; nil: they watch none
+	scale      int     // how many connections a subchannel may have; 0: not set
 	json       string
 }
 
-// NoServiceConfig is what holds where nothing is configured. pick_first then is the
-// balancer. It is not changed.
+// NoServiceConfig is the service config of channels for which nothing is configured. Its balancer
+// is pick_first. Nobody may change it.
 var NoServiceConfig = &ServiceConfig{}
 
 // ParseServiceConfig parses a service config's JSON (service_config.md).
@@ -45,8 +45,8 @@ func ParseServiceConfig(js string) (*ServiceConfig, error) {
 	}
 	list := parsed.LoadBalancingConfig
 	if list == nil {
-		// The older field: a name without configuration. One that nobody knows
-		// is passed over.
+		// The older field has a name without configuration. A name that is not registered is
+		// ignored.
 		name := parsed.LoadBalancingPolicy
 		if balancer.Get(name) == nil {
 			name = pickfirst.Name
@@ -59,7 +59,7 @@ func ParseServiceConfig(js string) (*ServiceConfig, error) {
 	return sc, nil
 }
 
-// balancerConfig is what the channel's balancer is given.
+// balancerConfig returns the configuration for the channel's balancer.
 func (sc *ServiceConfig) balancerConfig() *gracefulswitch.Config {
 	if sc.balancer != nil {
 		return sc.balancer

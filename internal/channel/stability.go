@@ -7,13 +7,15 @@ import (
 	"time"
 )
 
-// A connection that is lost soon after it was made is a failed attempt where Options.StableAfter says
-// so: the back-off goes on. Otherwise each connection that is made ends the back-off, as in the
-// published module, and a server that accepts and closes is dialed without a pause.
+// If Options.StableAfter is set, a connection that is lost within that time after it was made
+// counts as a failed attempt, and the back-off goes on. If not, each connection that is made ends
+// the back-off, as in the published module, so a server that accepts connections and closes them at
+// once is dialed without a pause.
 
 var errLostEarly = errors.New("the connection was lost soon after it was made")
 
-// succeededLocked follows an attempt that made l.
+// succeededLocked ends the back-off after an attempt that made l: at once, or once l has lived for
+// Options.StableAfter.
 func (sub *Subchannel) succeededLocked(l *Link) {
 	after := sub.ch.opts.StableAfter
 	if after <= 0 {
@@ -30,8 +32,8 @@ func (sub *Subchannel) succeededLocked(l *Link) {
 	})
 }
 
-// lostEarlyLocked begins a pause if the current connection, which is lost, counts as a failed
-// attempt, and reports whether it does.
+// lostEarlyLocked reports whether the connection that was just lost counts as a failed attempt, and
+// begins a pause if it does.
 func (sub *Subchannel) lostEarlyLocked() bool {
 	if !sub.young {
 		return false

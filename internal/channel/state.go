@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/internal/channelz"
 )
 
-// stateWatch is the channel's connectivity state, and who waits for it to change.
+// stateWatch holds the channel's connectivity state, and wakes goroutines that wait for it to
+// change.
 type stateWatch struct {
 	node *channelz.Node // immutable
 
@@ -25,8 +26,8 @@ func (w *stateWatch) get() connectivity.State {
 	return w.state
 }
 
-// set changes the state, unless it is Shutdown: that is final. tell, which may be nil, is told if it
-// does.
+// set changes the state to s, unless the state is Shutdown, which is final. If the state changes,
+// set calls tell with s, mu held. tell may be nil.
 func (w *stateWatch) set(s connectivity.State, tell func(connectivity.State)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,8 +45,7 @@ func (w *stateWatch) set(s connectivity.State, tell func(connectivity.State)) {
 	}
 }
 
-// wait waits until the state is another than s, and says whether it is before ctx
-// ends.
+// wait waits until the state differs from s and returns true. It returns false if ctx ends first.
 func (w *stateWatch) wait(ctx context.Context, s connectivity.State) bool {
 	w.mu.Lock()
 	if w.state != s {

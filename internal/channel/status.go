@@ -10,10 +10,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ErrClosing is what RPCs fail with whose channel is closed.
+// ErrClosing is the error of RPCs whose channel is closed.
 var ErrClosing = status.Error(codes.Canceled, "grpc: the client connection is closing")
 
-// AsStatus is err as an RPC may fail with it.
+// AsStatus returns err if it is a status or nil, and otherwise a status for it, which an RPC can
+// fail with.
 func AsStatus(err error) error {
 	if err == nil {
 		return nil
@@ -27,9 +28,9 @@ func AsStatus(err error) error {
 	return status.Error(codes.Unknown, err.Error())
 }
 
-// ControlPlaneError makes of a status that a part of the control plane gave (a picker,
-// credentials) the error of an RPC: codes that only a server's application may use
-// become Internal (gRFC A54).
+// ControlPlaneError returns the error with which an RPC fails because a part of the control plane
+// (a picker, credentials) returned the status err. Codes that only a server's application may use
+// become Internal (gRFC A54). from says where err came from.
 func ControlPlaneError(from string, err error) error {
 	s, _ := status.FromError(err)
 	switch s.Code() {

@@ -42,15 +42,15 @@ func (sub *Subchannel) beginLocked() {
 	sub.dialLocked()
 }
 
-// dialLocked starts an attempt without changing the state: there is a connection already.
+// dialLocked starts an attempt to connect without changing the state.
 func (sub *Subchannel) dialLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	sub.cancel = cancel
 	go sub.connect(ctx, sub.addrs, sub.retries)
 }
 
-// connect tries the addresses in turn. connection-backoff.md: the attempt may take as
-// long as the pause that would follow, and the minimum at least.
+// connect tries the addresses in turn. All tries together may take as long as the pause that would
+// follow a failure, but at least Options.MinConnectTimeout (connection-backoff.md).
 func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, retries int) {
 	pause := sub.ch.opts.Backoff.Backoff(retries)
 	begun := time.Now()
@@ -58,7 +58,7 @@ func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, re
 	defer stop()
 	l, err := sub.tryAll(dctx, addrs)
 	if err != nil && ctx.Err() == nil {
-		sub.ch.setConnErr(err) // a Dial that waits asks for it when it sees the state
+		sub.ch.setConnErr(err) // before the state changes: a blocking Dial reads it when it sees the state
 	}
 	sub.mu.Lock()
 	superseded := ctx.Err() != nil
@@ -71,7 +71,7 @@ func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, re
 	case err != nil:
 		sub.ch.failedToConnect(addrs)
 		sub.failLocked(err, pause-time.Since(begun))
-	case l.isUnfit(): // it was lost before it could be used
+	case l.isUnfit(): // the connection was lost before it could be used
 		l.opened()
 		l.gone(sub.ch)
 		sub.young = sub.ch.opts.StableAfter > 0 && sub.current == nil
@@ -167,8 +167,8 @@ func (sub *Subchannel) failLocked(err error, pause time.Duration) {
 	}
 }
 
-// pauseOver leaves TransientFailure. Whether to connect again is for the balancer to
-// say.
+// pauseOver ends TransientFailure when the back-off is over. The balancer decides whether to
+// connect again.
 func (sub *Subchannel) pauseOver() {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
@@ -197,7 +197,7 @@ func (sub *Subchannel) useLocked(l *Link) {
 	sub.dispatchLocked()
 }
 
-// idleLocked follows a connection that was lost before it could be used.
+// idleLocked sets the state after a connection was lost before it could be used.
 func (sub *Subchannel) idleLocked() {
 	if sub.current == nil {
 		if !sub.lostEarlyLocked() {
@@ -208,7 +208,8 @@ func (sub *Subchannel) idleLocked() {
 	}
 }
 
-// lost is called once l can't be used any more, and before the first RPC fails because of that.
+// lost removes l from the subchannel. Link.Unusable calls it when l can't be used any more, before
+// the first RPC fails because of that.
 func (sub *Subchannel) lost(l *Link) {
 	sub.mu.Lock()
 	was := sub.owns(l)
@@ -227,8 +228,8 @@ func (sub *Subchannel) lost(l *Link) {
 	}
 }
 
-// dropLocked takes all connections away and ends the health check. It returns the connections
-// without the current one.
+// dropLocked removes all connections from the subchannel and ends the health check. It returns all
+// of them but the current one.
 func (sub *Subchannel) dropLocked() (more []*Link) {
 	sub.current = nil
 	sub.ready.Store(nil)
@@ -236,8 +237,8 @@ func (sub *Subchannel) dropLocked() (more []*Link) {
 	return sub.disbandLocked()
 }
 
-// tearDown is Shutdown for a subchannel that is not in the channel's list any more. RPCs on
-// its connections go on.
+// tearDown shuts down a subchannel that is not in the channel's list any more. RPCs on its
+// connections go on.
 func (sub *Subchannel) tearDown() {
 	sub.mu.Lock()
 	if sub.state == connectivity.Shutdown {
@@ -258,7 +259,7 @@ func (sub *Subchannel) tearDown() {
 	sub.node.Close()
 }
 
-// resignLocked takes all connections away and returns them, for the caller to close them
+// resignLocked removes all connections from the subchannel and returns them. The caller closes them
 // gracefully.
 func (sub *Subchannel) resignLocked() []*Link {
 	l := sub.current
@@ -274,14 +275,14 @@ func (sub *Subchannel) resignLocked() []*Link {
 	return links
 }
 
-// abandonLocked ends an attempt to connect, or the pause after one.
+// abandonLocked stops an attempt to connect, or the pause after a failed one.
 func (sub *Subchannel) abandonLocked() {
 	sub.abandonDialLocked()
 	if sub.pause != nil {
 		sub.pause.Stop()
 	}
 	if s := sub.scale.Load(); s != nil {
-		s.pausing = false // nothing would end it
+		s.pausing = false // the timer that would end it is stopped
 	}
 }
 

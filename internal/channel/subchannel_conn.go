@@ -30,9 +30,10 @@ func (sub *Subchannel) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.
 	return sub.producers.get(b, func() any { return sub.ch.owner.ClientOf(sub) })
 }
 
-// UpdateAddresses implements balancer.SubConn. A connection, or an attempt to make one, gives way to
-// another one, unless nothing has changed but attributes of the balancer. A subchannel that
-// has failed still waits for the end of its pause, and of one that connects no state is reported anew.
+// UpdateAddresses implements balancer.SubConn. A new attempt to connect replaces the connection, or
+// the attempt to make one, unless only BalancerAttributes have changed. A subchannel in
+// TransientFailure still waits for the end of its pause. A subchannel in Connecting does not report
+// that state again.
 func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	sub.mu.Lock()
 	same := slices.EqualFunc(sub.addrs, addrs, sameForConnections)
@@ -41,7 +42,7 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	}
 	if same || sub.current == nil && sub.state != connectivity.Connecting {
 		if !same {
-			sub.abandonDialLocked() // one to be beside another, which was lost meanwhile
+			sub.abandonDialLocked() // an attempt to make a second connection, when the first has been lost meanwhile
 		}
 		sub.mu.Unlock()
 		return
@@ -56,7 +57,8 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	}
 }
 
-// sameForConnections compares what may make a difference to a connection.
+// sameForConnections reports whether a and b are equal in all that may make a difference to a
+// connection.
 func sameForConnections(a, b resolver.Address) bool {
 	a.BalancerAttributes, b.BalancerAttributes = nil, nil
 	return a.Equal(b)

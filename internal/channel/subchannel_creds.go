@@ -4,8 +4,9 @@ package channel
 
 import "google.golang.org/grpc/credentials"
 
-// bundle is what is asked for the credentials of each connection, as it is made: they may be others
-// each time, such as those of a certificate that was replaced. nil: there is none.
+// bundle returns the bundle that supplies the credentials of each new connection, or nil if there
+// is none. The bundle may return other credentials each time, for instance when a certificate was
+// replaced.
 func (sub *Subchannel) bundle() credentials.Bundle {
 	if sub.creds != nil {
 		return sub.creds.bundle
@@ -13,7 +14,8 @@ func (sub *Subchannel) bundle() credentials.Bundle {
 	return sub.ch.opts.Bundle
 }
 
-// needsSecrecy says that RPCs on the connection carry what only the server may see.
+// needsSecrecy reports whether RPCs on the connection carry credentials that require transport
+// security.
 func (l *Link) needsSecrecy() bool {
 	for _, c := range l.sub.ch.opts.PerRPC {
 		if c.RequireTransportSecurity() {

@@ -11,7 +11,8 @@ import (
 	"google.golang.org/grpc/internal/healthcheck"
 )
 
-// healthService is the service whose health is to be watched; watch is nil if none is.
+// healthService returns the service whose health the subchannel watches, and the function that
+// watches it. watch is nil if there is nothing to watch.
 func (sub *Subchannel) healthService() (service string, watch healthcheck.Func) {
 	c := sub.owner.config.Load()
 	if c == nil || c.healthName == nil || sub.ch.opts.NoHealthCheck {
@@ -23,8 +24,9 @@ func (sub *Subchannel) healthService() (service string, watch healthcheck.Func) 
 	return *c.healthName, watch
 }
 
-// startHealthCheckLocked watches the server's health on l, if the balancer wants the
-// subchannel's own state to follow it. It returns false if it does not.
+// startHealthCheckLocked starts a watch of the server's health on l that sets the subchannel's
+// state. It returns false if it starts none, as the balancer does not ask for one or there is
+// nothing to watch.
 func (sub *Subchannel) startHealthCheckLocked(l *Link) bool {
 	if !sub.wantsHealth {
 		return false
@@ -43,7 +45,7 @@ func (sub *Subchannel) startHealthCheckLocked(l *Link) bool {
 	return true
 }
 
-// watchLocked runs a watch on l until the connection is lost or another one starts.
+// watchLocked starts a watch on l, which ends when the connection is lost or another watch starts.
 func (sub *Subchannel) watchLocked(l *Link, watch healthcheck.Func, service string, report func(connectivity.State, error)) {
 	sub.endWatchLocked()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -99,7 +101,8 @@ func (sub *Subchannel) RegisterHealthListener(listener func(balancer.SubConnStat
 	sub.watchForLocked(turn, watch, service)
 }
 
-// watchForLocked has the listener follow the server's health on the current connection.
+// watchForLocked starts a watch on the current connection that tells the listener the server's
+// health.
 func (sub *Subchannel) watchForLocked(turn *func(balancer.SubConnState), watch healthcheck.Func, service string) {
 	sub.watchLocked(sub.current, watch, service, func(s connectivity.State, reason error) {
 		sub.mu.Lock()
@@ -108,7 +111,8 @@ func (sub *Subchannel) watchForLocked(turn *func(balancer.SubConnState), watch h
 	})
 }
 
-// moveHealthCheckLocked goes on with another connection, which has become the current one.
+// moveHealthCheckLocked moves the watch, if there is one, to the connection that has become the
+// current one.
 func (sub *Subchannel) moveHealthCheckLocked() {
 	if sub.health.cancel == nil {
 		return
@@ -121,8 +125,8 @@ func (sub *Subchannel) moveHealthCheckLocked() {
 	}
 }
 
-// tellHealthLocked reports to the listener in its turn, unless another has taken its
-// place.
+// tellHealthLocked queues a report to the listener in the balancer's calls, unless another listener
+// has replaced it.
 func (sub *Subchannel) tellHealthLocked(turn *func(balancer.SubConnState), s connectivity.State, reason error) {
 	if sub.health.turn != turn {
 		return

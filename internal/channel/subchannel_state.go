@@ -7,11 +7,11 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// Ready is the connection for RPCs, nil while there is none.
+// Ready returns the connection for RPCs, or nil while there is none.
 func (sub *Subchannel) Ready() *Link { return sub.ready.Load() }
 
-// setStateLocked changes the state and reports it. mu is held, so that reports keep the
-// order of what they tell.
+// setStateLocked changes the state and queues a report of it. The caller holds mu, so reports come
+// in the order of the states.
 func (sub *Subchannel) setStateLocked(s connectivity.State, err error) {
 	if sub.state == s {
 		return

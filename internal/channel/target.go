@@ -19,9 +19,9 @@ func init() {
 	resolver.Register(passthrough.Builder{})
 }
 
-// findResolver parses a target and finds who resolves it. A target whose scheme
-// nobody knows, "host:80" among them, is taken for one of the default scheme. full is
-// what the result was parsed from.
+// findResolver parses a target and finds its resolver. If no resolver has the target's scheme, as
+// for "host:80", the target is taken as one of the default scheme. full is the text that parsed was
+// parsed from.
 func findResolver(target, defaultScheme string, own []resolver.Builder) (full string, parsed resolver.Target, b resolver.Builder, err error) {
 	if parsed, err = parseTarget(target); err == nil {
 		if b = resolverFor(parsed.URL.Scheme, own); b != nil {
@@ -55,25 +55,26 @@ func resolverFor(name string, own []resolver.Builder) resolver.Builder {
 	return resolver.Get(name)
 }
 
-// Target is where a channel goes. It is not changed once a channel has it.
+// Target is what a channel connects to. It does not change once a channel has it.
 type Target struct {
 	Name      string // as the program gave it
-	full      string // what Parsed parses: Name, or that with the default scheme
+	full      string // what Parsed parses: Name, or Name with the default scheme
 	authority string
-	named     bool // the program has set the authority: an address's ServerName does not replace it
+	named     bool // the program has set the authority, so an address's ServerName does not replace it
 	builder   resolver.Builder
 }
 
-// FindTarget parses a target and finds who resolves it: one of own, or a registered
-// resolver. A target whose scheme nobody knows is taken for one of the default scheme.
+// FindTarget parses a target and finds its resolver, in own or among the registered ones. If no
+// resolver has the target's scheme, the target is taken as one of the default scheme.
 func FindTarget(name, defaultScheme string, own []resolver.Builder) (Target, error) {
 	full, _, b, err := findResolver(name, defaultScheme, own)
 	return Target{Name: name, full: full, builder: b}, err
 }
 
-// Parsed parses the target each time: the result is large, and seldom needed.
+// Parsed returns the parsed target. It parses it each time, as the result is large and seldom
+// needed.
 func (t *Target) Parsed() resolver.Target {
-	parsed, _ := parseTarget(t.full) // it was parsed before
+	parsed, _ := parseTarget(t.full) // no error: FindTarget has parsed the same text
 	return parsed
 }
 
@@ -83,11 +84,12 @@ func (t *Target) CanonicalTarget() string {
 	return parsed.String()
 }
 
-// Authority is what RPCs are addressed to, unless an address or an option says otherwise.
+// Authority returns the :authority of RPCs, unless an address or an option sets another.
 func (t *Target) Authority() string { return t.authority }
 
-// SettleAuthority settles the authority of RPCs: the program's own, or else that of its
-// credentials, of the resolver, or of the target, in this order.
+// SettleAuthority sets the authority of RPCs to own, which is the program's, or else to that of the
+// credentials, of the resolver, or of the target, in this order. It fails if own and the
+// credentials' authority differ.
 func (t *Target) SettleAuthority(own string, creds credentials.TransportCredentials) error {
 	fromCreds := ""
 	if creds != nil {
@@ -118,7 +120,7 @@ func ownAuthority(t resolver.Target, b resolver.Builder) string {
 	return escapeAuthority(endpoint)
 }
 
-// escapeAuthority percent-encodes what RFC 3986 section 3.2 does not allow in an
+// escapeAuthority percent-encodes the bytes that RFC 3986, section 3.2, does not allow in an
 // authority.
 func escapeAuthority(s string) string {
 	const hex = "0123456789ABCDEF"

@@ -7,8 +7,8 @@
 // nil *Node or *Socket does nothing, so that callers need no condition: a program
 // without the service pays one nil comparison for each event, and no memory at all.
 //
-// While it is on an RPC costs a few atomic additions. A socket costs about 100 bytes:
-// what it has to tell is asked of its SocketSource when somebody reads it.
+// While it is on, an RPC costs a few atomic additions, and a socket costs about 100 bytes:
+// its data is not kept here, but comes from its SocketSource each time it is read.
 package channelz
 
 import (
@@ -21,15 +21,15 @@ var (
 	lastID atomic.Int64
 )
 
-// TurnOn makes everything that is created from now on appear in channelz. There is no
-// way back.
+// TurnOn makes everything that is created from now on appear in channelz. It can't be
+// turned off again.
 func TurnOn() { on.Store(true) }
 
-// IsOn says whether TurnOn was called.
+// IsOn reports whether TurnOn was called.
 func IsOn() bool { return on.Load() }
 
-// Identifier stands for one thing in the registry: a *Node or a *Socket, which may be
-// nil while channelz is off.
+// Identifier identifies one entry of the registry. It is a *Node or a *Socket, and may be a
+// nil one while channelz is off.
 type Identifier interface {
 	fmt.Stringer
 	channelzIdentifier()
@@ -51,7 +51,7 @@ const (
 
 var kindNames = [...]string{"Channel", "Subchannel", "Server", "Listen socket", "Socket"}
 
-// String returns the kind's name for people.
+// String returns the kind's name for texts that people read.
 func (k Kind) String() string {
 	if int(k) >= len(kindNames) {
 		return fmt.Sprintf("Kind(%d)", uint8(k))
@@ -63,7 +63,7 @@ func describe(k Kind, id int64) string {
 	return fmt.Sprintf("%v #%d", k, id)
 }
 
-// Ref names a thing in the registry.
+// Ref refers to an entry of the registry.
 type Ref struct {
 	Kind Kind
 	ID   int64

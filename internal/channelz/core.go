@@ -21,19 +21,19 @@ type Node struct {
 	parent *Node
 
 	state atomic.Int32
-	limit atomic.Uint32 // of a subchannel's connections
+	limit atomic.Uint32 // how many connections a subchannel may have
 	calls struct {
 		started, succeeded, failed atomic.Int64
 		lastStarted                atomic.Int64 // Unix time in nanoseconds
 	}
 	trace trace
 
-	// What follows belongs to the registry's lock. children is nil while empty.
+	// The registry's lock guards the fields below. children is nil while empty.
 	children map[int64]*Node
-	sockets  sockets // a server's listeners are not among them
+	sockets  sockets // without a server's listeners, which are in listens
 	listens  sockets
 	closed   bool
-	named    int // events in the traces of others, whose subject it is
+	named    int // how many events in other nodes' traces have this node as their subject
 }
 
 // Socket is the record of a listener or of a connection. It is safe for concurrent
@@ -43,19 +43,19 @@ type Socket struct {
 	kind    Kind
 	parent  *Node
 	source  SocketSource
-	created int64 // by the process's clock
+	created int64 // in the time of package clock
 }
 
-// SocketSource is asked for what a socket has to tell when somebody reads it. It is
-// called without any lock held, possibly after the socket was closed.
+// SocketSource returns a socket's data each time the socket is read. It is called
+// with no lock held, possibly after the socket was closed.
 type SocketSource interface {
 	ChannelzSocket() SocketData
 }
 
-// SocketData is what a socket has to tell. A listener sets LocalAddr only.
+// SocketData is the data of a socket. A listener sets LocalAddr only.
 type SocketData struct {
 	LocalAddr, RemoteAddr net.Addr
-	// RemoteName is the name that the peer proved, or the authority.
+	// RemoteName is the name that the peer was verified by, or the authority.
 	RemoteName string
 	// Security is nil for a connection that is not secure.
 	Security credentials.ChannelzSecurityValue
@@ -64,26 +64,27 @@ type SocketData struct {
 	MessagesSent, MessagesReceived                  int64
 	KeepAlivesSent                                  int64
 
-	// Times are zero for what has not happened.
+	// A time is zero if the event has not happened.
 	LastLocalStreamCreated, LastRemoteStreamCreated time.Time
 	LastMessageSent, LastMessageReceived            time.Time
 
 	LocalFlowControlWindow, RemoteFlowControlWindow int64
 
-	// MaxStreams is the peer's SETTINGS_MAX_CONCURRENT_STREAMS; a server tells 0.
+	// MaxStreams is the peer's SETTINGS_MAX_CONCURRENT_STREAMS. It is 0 on a server.
 	MaxStreams uint32
-	// GoAway is the error code of the last GOAWAY that came; nil for none, and at servers.
+	// GoAway is the error code of the last GOAWAY that was received. It is nil if there was
+	// none, and on a server.
 	GoAway *uint32
-	// LastError is why a stream last ended before its time, "" if none has.
+	// LastError is why a stream last ended early. It is empty if no stream has.
 	LastError   string
 	LastErrorAt time.Time
 
 	Options []SocketOption
-	// System is what the operating system knows the socket by; nil if that is not known.
+	// System gives access to the operating system's socket. It is nil if there is none.
 	System syscall.RawConn
 }
 
-// SocketOption is something about a socket that has no field of its own.
+// SocketOption is a fact about a socket for which SocketData has no field of its own.
 type SocketOption struct{ Name, Value string }
 
 // The options that connections have. Package channelz/service documents them.
@@ -91,5 +92,5 @@ const (
 	OptionParked    = "grpc.parked"
 	OptionStreams   = "grpc.streams_open"
 	OptionBytesHeld = "grpc.bytes_held"
-	OptionNotParked = "grpc.not_parkable" // why; absent if it can be parked
+	OptionNotParked = "grpc.not_parkable" // the reason; absent if the connection can be parked
 )

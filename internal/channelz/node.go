@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// NewNode registers a channel, subchannel or server, and returns nil while channelz is off.
-// The name is a target, an address list or the like. A channel without a parent is a top
-// channel.
+// NewNode registers a channel, subchannel or server. It returns nil while channelz is off.
+// The name is, for example, a target or a list of addresses. A channel without a parent is
+// a top channel.
 func NewNode(parent *Node, kind Kind, name string) *Node {
 	if !IsOn() {
 		return nil
@@ -24,7 +24,7 @@ func NewNode(parent *Node, kind Kind, name string) *Node {
 	return n
 }
 
-// created is what the node's own trace begins with.
+// created returns the text of the first event of the node's own trace.
 func (n *Node) created() string {
 	text := n.kind.String() + " created"
 	if n.kind == Channel && n.parent == nil {
@@ -33,11 +33,11 @@ func (n *Node) created() string {
 	return text
 }
 
-// inTrace is what the trace of its parent calls the node.
+// inTrace returns what the trace of the node's parent calls the node.
 func (n *Node) inTrace() string { return fmt.Sprintf("%v(id:%d)", n.kind, n.id) }
 
-// Close ends what the node stands for. It is not listed any more, but can be asked for by
-// its number as long as its parent's trace names it (gRFC A3).
+// Close records that the node's channel, subchannel or server has ended. The node is no longer
+// listed, but can be read by its number as long as its parent's trace names it (gRFC A3).
 func (n *Node) Close() {
 	if n == nil || !entries.closeNode(n) {
 		return
@@ -50,7 +50,7 @@ func (n *Node) Close() {
 	entries.dropNode(n)
 }
 
-// ID returns the node's number, 0 for nil.
+// ID returns the node's number. For a nil n it returns 0.
 func (n *Node) ID() int64 {
 	if n == nil {
 		return 0
@@ -58,7 +58,7 @@ func (n *Node) ID() int64 {
 	return n.id
 }
 
-// String returns the kind and number, for logs; empty for nil.
+// String returns the kind and number, for logs. For a nil n it returns "".
 func (n *Node) String() string {
 	if n == nil {
 		return ""
@@ -124,11 +124,11 @@ func (n *Node) Trace(severity Severity, text string, subject *Node) {
 // NodeData is a copy of what a Node holds.
 type NodeData struct {
 	Ref
-	// Parent is the parent's number, 0 for none.
+	// Parent is the parent's number, or 0 if there is none.
 	Parent int64
-	// State means something for channels and subchannels only.
+	// State is meaningful for channels and subchannels only.
 	State connectivity.State
-	// MaxConnections is how many connections a subchannel may have; 0 for other nodes.
+	// MaxConnections is how many connections a subchannel may have. It is 0 for other nodes.
 	MaxConnections uint32
 
 	CallsStarted, CallsSucceeded, CallsFailed int64
@@ -136,8 +136,8 @@ type NodeData struct {
 	LastCallStarted time.Time
 
 	Trace Trace
-	// Children and Sockets are in the order of their numbers. A server's connections
-	// are not among Sockets: there may be many, and ServerSockets pages them.
+	// Children and Sockets are sorted by number. Sockets does not contain a server's
+	// connections: there may be many, and ServerSockets returns pages of them.
 	Children, Sockets []Ref
 }
 
@@ -145,7 +145,7 @@ func (n *Node) ref() Ref {
 	return Ref{Kind: n.kind, ID: n.id, Name: n.name}
 }
 
-// data copies the node. The registry's lock is held.
+// data returns a copy of the node's data. The caller must hold the registry's lock.
 func (n *Node) data() NodeData {
 	d := NodeData{
 		Ref:            n.ref(),

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Page says which entries of a list are wanted: those with a number of at least From,
-// at most Limit of them, or 50 if Limit is not positive.
+// Page says which entries of a list are wanted: those whose number is at least From, and
+// at most Limit of them, or at most 50 if Limit is not positive.
 type Page struct {
 	From  int64
 	Limit int
@@ -41,15 +41,15 @@ func NodeByID(kind Kind, id int64) (NodeData, bool) {
 	return n.data(), true
 }
 
-// SocketByID returns a socket by its number, nil when there is none.
+// SocketByID returns the socket with the number, or nil if there is none.
 func SocketByID(id int64) *Socket {
 	entries.mu.RLock()
 	defer entries.mu.RUnlock()
 	return entries.sockets[id]
 }
 
-// ServerSockets returns a page of a server's connections, and whether it is the last. A
-// server that is not there has none.
+// ServerSockets returns a page of a server's connections, and whether it is the last. The
+// page is empty if there is no such server.
 func ServerSockets(server int64, p Page) (list []Ref, last bool) {
 	entries.mu.RLock()
 	defer entries.mu.RUnlock()
@@ -70,8 +70,8 @@ func (r *registry) page(p Page, wanted func(*Node) bool) (list []NodeData, last 
 	return list, last
 }
 
-// choose returns the numbers of the wanted entries that are on the page, in order, and
-// whether none come after it.
+// choose returns the sorted numbers of the wanted entries that are on the page, and whether
+// the page is the last.
 func choose[T any](all map[int64]T, p Page, wanted func(T) bool) (ids []int64, last bool) {
 	for id, entry := range all {
 		if id >= p.From && wanted(entry) {

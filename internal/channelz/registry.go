@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// pageSize is how many entries a page holds when the reader names no limit.
+// pageSize is how many entries a page holds if the request has no limit.
 const pageSize = 50
 
-// registry holds everything that is open, and what a trace names. The maps are made for reading by number;
-// pages of nodes are sorted when they are asked for, so that opening and closing stay cheap: there are few.
+// registry holds all nodes and sockets that are open, and closed nodes that a trace names. Nodes are not kept in
+// order: a page sorts them when it is read, so that opening and closing a node stay cheap. There are few nodes.
 type registry struct {
 	mu      sync.RWMutex
 	nodes   map[int64]*Node
@@ -36,7 +36,8 @@ func (r *registry) addNode(n *Node) {
 	}
 }
 
-// closeNode takes the node off all lists. It says whether it was on them.
+// closeNode marks the node as closed and removes it from its parent's children. It returns
+// false if the node was closed before.
 func (r *registry) closeNode(n *Node) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,14 +51,15 @@ func (r *registry) closeNode(n *Node) bool {
 	return true
 }
 
-// dropNode removes a closed node, if no trace names it.
+// dropNode removes a closed node from the registry, unless a trace names it.
 func (r *registry) dropNode(n *Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dropLocked(n)
 }
 
-// dropLocked also gives up what only the node's own trace names.
+// dropLocked is dropNode for callers that hold r.mu. It also removes closed nodes that only the
+// trace of n names.
 func (r *registry) dropLocked(n *Node) {
 	if !n.closed || n.named > 0 || r.nodes[n.id] == nil {
 		return
@@ -68,7 +70,8 @@ func (r *registry) dropLocked(n *Node) {
 	}
 }
 
-// addEvent adds e, whose subject is given, to the trace of n. A node that is gone has none.
+// addEvent adds e, which is about subject, to the trace of n. It does nothing if n was removed
+// from the registry.
 func (r *registry) addEvent(n *Node, e TraceEvent, subject *Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,14 +82,16 @@ func (r *registry) addEvent(n *Node, e TraceEvent, subject *Node) {
 	r.forgetLocked(n.trace.add(e).Subject.ID)
 }
 
-// forget is called when an event is gone whose subject has the number.
+// forget records that an event, whose subject is the node with the number, was removed from a
+// trace.
 func (r *registry) forget(id int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forgetLocked(id)
 }
 
-// forgetLocked does nothing for the number 0: an event without a subject.
+// forgetLocked is forget for callers that hold r.mu. It does nothing for the number 0, which is
+// that of an event without a subject.
 func (r *registry) forgetLocked(id int64) {
 	if n := r.nodes[id]; n != nil {
 		n.named--
@@ -108,7 +113,7 @@ func (r *registry) removeSocket(s *Socket) {
 	s.parent.socketsOf(s.kind).remove(s)
 }
 
-// socketsOf returns where the node has sockets of a kind.
+// socketsOf returns the node's set of sockets of a kind.
 func (n *Node) socketsOf(k Kind) *sockets {
 	if k == Listener {
 		return &n.listens

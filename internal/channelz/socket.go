@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/internal/clock"
 )
 
-// NewSocket registers a Listener or a Connection until its Close, and returns nil while
-// channelz is off or the parent is nil.
+// NewSocket registers a Listener or a Connection, which stays registered until Close. It
+// returns nil while channelz is off, or if the parent is nil.
 func NewSocket(parent *Node, kind Kind, source SocketSource) *Socket {
 	if !IsOn() || parent == nil {
 		return nil
@@ -23,14 +23,14 @@ func NewSocket(parent *Node, kind Kind, source SocketSource) *Socket {
 	return s
 }
 
-// Close takes the socket out of the registry.
+// Close removes the socket from the registry.
 func (s *Socket) Close() {
 	if s != nil {
 		entries.removeSocket(s)
 	}
 }
 
-// ID returns the socket's number, 0 for nil.
+// ID returns the socket's number. For a nil s it returns 0.
 func (s *Socket) ID() int64 {
 	if s == nil {
 		return 0
@@ -38,7 +38,7 @@ func (s *Socket) ID() int64 {
 	return s.id
 }
 
-// Created is when the socket was registered, the zero time for nil.
+// Created returns when the socket was registered. For a nil s it returns the zero time.
 func (s *Socket) Created() time.Time {
 	if s == nil {
 		return time.Time{}
@@ -46,7 +46,7 @@ func (s *Socket) Created() time.Time {
 	return clock.Time(s.created)
 }
 
-// String returns the kind and number, for logs; empty for nil.
+// String returns the kind and number, for logs. For a nil s it returns "".
 func (s *Socket) String() string {
 	if s == nil {
 		return ""
@@ -56,12 +56,12 @@ func (s *Socket) String() string {
 
 func (*Socket) channelzIdentifier() {}
 
-// Data asks the socket's source.
+// Data returns the socket's data, for which it asks the socket's source.
 func (s *Socket) Data() SocketData {
 	return s.source.ChannelzSocket()
 }
 
-// Ref names the socket. That of a listener has its address as the name.
+// Ref returns a reference to the socket. A listener's name is its address.
 func (s *Socket) Ref() Ref {
 	r := Ref{Kind: s.kind, ID: s.id}
 	if n, ok := s.source.(namedSource); ok {
@@ -70,7 +70,8 @@ func (s *Socket) Ref() Ref {
 	return r
 }
 
-// namedSource is that of a socket with a name: of a listener, as there are many connections.
+// namedSource is the source of a socket with a name. Only listeners have one: there are many
+// connections, and a name for each would cost memory.
 type namedSource struct {
 	SocketSource
 	name string

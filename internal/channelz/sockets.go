@@ -4,11 +4,12 @@ package channelz
 
 import "slices"
 
-// sockets are those of one node. Pages of them are asked for by peers, and peers make connections, so a page costs
-// what is on it, and an eighth of what there is at most. The zero value is empty.
+// sockets is the set of the sockets of one node. Clients of the service ask for pages of it, and also make
+// connections, so the cost of a page must not grow with the set: it is the entries on the page, and removed
+// entries in between, which are at most an eighth of the set and 32 more. The zero value is an empty set.
 type sockets struct {
 	byID  map[int64]*Socket // nil while there are none
-	order []int64           // their numbers in order, and some of those that are gone
+	order []int64           // the sorted numbers of the sockets, and of some that were removed
 }
 
 func (c *sockets) len() int { return len(c.byID) }
@@ -18,14 +19,14 @@ func (c *sockets) add(s *Socket) {
 		c.byID = make(map[int64]*Socket)
 	}
 	c.byID[s.id] = s
-	at := len(c.order) // as a rule: two may be made at once
+	at := len(c.order) // nearly always the right place: sockets that are made at the same time may come out of order
 	for at > 0 && c.order[at-1] > s.id {
 		at--
 	}
 	c.order = slices.Insert(c.order, at, s.id)
 }
 
-// fewGone is how many that are gone may be in the order of a few.
+// fewGone is how many removed sockets may be in the order of a small set.
 const fewGone = 32
 
 func (c *sockets) remove(s *Socket) {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// maxTraceEvents is how many events a node keeps; the oldest go first.
+// maxTraceEvents is how many events a node keeps. A new event replaces the oldest.
 const maxTraceEvents = 30
 
-// maxTraceText is how many bytes of its text an event keeps. Peers can have their part in it:
-// a GOAWAY's debug data, what a proxy answers.
+// maxTraceText is how many bytes of its text an event keeps. Peers can determine parts of the
+// text, such as a GOAWAY's debug data or a proxy's response.
 const maxTraceText = 2 << 10
 
 // Severity says how bad a TraceEvent is. The values are those of the channelz protocol.
@@ -31,20 +31,20 @@ type TraceEvent struct {
 	Time     time.Time
 	Severity Severity
 	Text     string
-	// Subject is the child that the event is about; its ID is 0 when there is none.
+	// Subject is the child that the event is about. Its ID is 0 if there is none.
 	Subject Ref
 }
 
 // Trace is a copy of a node's trace.
 type Trace struct {
 	Created time.Time
-	// Logged is how many events there were, those that are gone included.
+	// Logged is how many events there were, including those that are no longer kept.
 	Logged int64
-	// Events are the last ones, oldest first.
+	// Events are the newest events, oldest first.
 	Events []TraceEvent
 }
 
-// clip is what an event keeps of text.
+// clip returns the part of text that an event keeps.
 func clip(text string) string {
 	if len(text) <= maxTraceText {
 		return text
@@ -52,16 +52,16 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:maxTraceText], "") + "..."
 }
 
-// trace is a ring of the last events.
+// trace is a ring of the newest events.
 type trace struct {
 	created time.Time // immutable
 
 	mu     sync.Mutex
 	logged int64
-	ring   []TraceEvent // grows to maxTraceEvents; from then on the oldest is at logged % len
+	ring   []TraceEvent // grows to maxTraceEvents; after that the oldest event is at logged % len
 }
 
-// add returns the event whose place e takes; the zero one for none.
+// add adds e, and returns the event that e replaces, or the zero event if there is none.
 func (t *trace) add(e TraceEvent) (old TraceEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +75,7 @@ func (t *trace) add(e TraceEvent) (old TraceEvent) {
 	return old
 }
 
-// end forgets and returns the events.
+// end removes all events and returns them.
 func (t *trace) end() []TraceEvent {
 	t.mu.Lock()
 	defer t.mu.Unlock()

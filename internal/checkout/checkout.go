@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package checkout finds the folders of programs that build and measure this module, and so
-// are run in a checkout of it.
+// Package checkout finds the folders of programs that build and measure this module. Such programs
+// must run in a checkout of it.
 package checkout
 
 import (
@@ -11,13 +11,14 @@ import (
 	"path/filepath"
 )
 
-// Program is a nested module with such a program.
+// Program is a nested module that has such a program.
 type Program struct {
-	Name string // its folder, in that of the whole module
+	Name string // its folder, relative to that of the whole module
 	Mark string // a file in it that no other folder has
 }
 
-// Root is the program's folder, found from the current one: there, below or above.
+// Root returns the program's folder: the first that it finds among the current folder and those above
+// it, and the folders of that name directly below these.
 func (p Program) Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -41,7 +42,7 @@ func (p Program) Root() (string, error) {
 	}
 }
 
-// Out is the folder for the program's results, which is made when it does not exist.
+// Out returns the folder for the program's results. It creates the folder if that does not exist.
 func (p Program) Out() (string, error) {
 	root, err := p.Root()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 
 var versionConst = regexp.MustCompile(`(?m)^const Version = "([^"]+)"$`)
 
-// PublishedVersion returns the release that the module in folder top stands in for, such as
-// "v1.2.3". The constant in version.go is the only place that says it; programs that link
-// package grpc read it there.
+// PublishedVersion returns the published release that the module in folder top stands in for, such
+// as "v1.2.3". Only the constant in version.go says it; programs that link package grpc use that
+// constant itself.
 func PublishedVersion(top string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(top, "version.go"))
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credentials has what several packages of credentials do alike.
+// Package credentials has functions that several packages of credentials use.
 package credentials
 
 import (
@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// AppendH2ToNextProtos returns protocols with "h2" among them, without writing to the
+// AppendH2ToNextProtos returns protocols with "h2" among them. It does not write to the
 // caller's array.
 func AppendH2ToNextProtos(protocols []string) []string {
 	if slices.Contains(protocols, "h2") {
@@ -19,7 +19,7 @@ func AppendH2ToNextProtos(protocols []string) []string {
 	return append(slices.Clip(protocols), "h2")
 }
 
-// CloneTLSConfig returns a copy of c, an empty configuration for nil.
+// CloneTLSConfig returns a copy of c. For a nil c it returns an empty configuration.
 func CloneTLSConfig(c *tls.Config) *tls.Config {
 	if c == nil {
 		return &tls.Config{}
@@ -27,12 +27,12 @@ func CloneTLSConfig(c *tls.Config) *tls.Config {
 	return c.Clone()
 }
 
-// SPIFFEIDFromState returns the SPIFFE ID of the peer's certificate, nil if it has none.
+// SPIFFEIDFromState returns the SPIFFE ID of the peer's certificate, or nil if it has none.
 func SPIFFEIDFromState(s tls.ConnectionState) *url.URL {
 	return SPIFFEID(s.PeerCertificates)
 }
 
-// WrapSyscallConn returns conn, which was made over raw. It is for modules beside this one
-// (see package internal): this module finds the socket below a connection by itself, and a
-// *tls.Conn is waited for and read best as what it is.
+// WrapSyscallConn returns conn as it is. The other modules that use package internal call it
+// with the raw connection and a conn made over that. No wrapper is needed: this module finds
+// the socket below a connection by itself, and handles a *tls.Conn best when it is not wrapped.
 func WrapSyscallConn(_, conn net.Conn) net.Conn { return conn }

@@ -7,13 +7,13 @@ import (
 	"net/url"
 )
 
-// Bounds of the SPIFFE-ID specification, sections 2.1 and 2.3.
+// Length limits in bytes, from the SPIFFE-ID specification, sections 2.1 and 2.3.
 const (
 	maxSPIFFEID          = 2048
 	maxSPIFFETrustDomain = 255
 )
 
-// SPIFFEID returns the SPIFFE ID of a verified leaf certificate, nil if it has none.
+// SPIFFEID returns the SPIFFE ID of peer[0], a verified leaf certificate, or nil if it has none.
 //
 // X509-SVID, section 2: "An X.509 SVID MUST contain exactly one URI SAN".
 func SPIFFEID(peer []*x509.Certificate) *url.URL {

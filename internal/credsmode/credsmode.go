@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package credsmode has what load balancers and credentials have to agree on beyond the
-// credentials' own API: the modes of a credentials.Bundle, and the cluster that an address
+// Package credsmode has what load balancers and credentials must agree on beyond the API of
+// package credentials: the modes of a credentials.Bundle, and the cluster that an address
 // belongs to.
 package credsmode
 
@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// The modes that a credentials.Bundle for Google's services knows. Package grpclb asks for
-// them, with any bundle.
+// The modes that a credentials.Bundle for Google's services knows. Package grpclb asks any
+// bundle for these modes.
 const (
 	// Fallback is for servers that the resolver found, without a load balancer.
 	Fallback = "fallback"
@@ -24,13 +24,14 @@ const (
 type clusterKey struct{}
 
 // SetCluster returns addr with the name of the xDS cluster that it was found through, for
-// credentials that go by it.
+// credentials that depend on the cluster.
 func SetCluster(addr resolver.Address, name string) resolver.Address {
 	addr.Attributes = addr.Attributes.WithValue(clusterKey{}, name)
 	return addr
 }
 
-// Cluster returns what SetCluster put into the attributes of an address, "" if nothing.
+// Cluster returns the name that SetCluster put into the attributes of an address, or "" if
+// there is none.
 func Cluster(attrs *attributes.Attributes) string {
 	name, _ := attrs.Value(clusterKey{}).(string)
 	return name

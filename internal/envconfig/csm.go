@@ -4,8 +4,7 @@ package envconfig
 
 import "os"
 
-// CSM is what the environment says of a workload of Cloud Service Mesh. Empty values are
-// not set.
+// CSM is what the environment says about a workload of Cloud Service Mesh. Empty values are not set.
 type CSM struct {
 	// WorkloadName is CSM_WORKLOAD_NAME.
 	WorkloadName string
@@ -15,8 +14,8 @@ type CSM struct {
 	MeshID string
 }
 
-// ReadCSM looks when it is called: package csm does once, in main, where a program may have
-// set them.
+// ReadCSM reads the environment when it is called: package csm calls it once, in main, where a program may
+// have set the variables.
 func ReadCSM() CSM {
 	return CSM{
 		WorkloadName:     os.Getenv("CSM_WORKLOAD_NAME"),

@@ -18,26 +18,24 @@ var (
 	// GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING, true unless "false".
 	HTTPFramerReadBufferPooling = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING"), true)
 
-	// MaxBytesHeld bounds the memory, in bytes, that the peer of a connection makes it
-	// hold; the options of package experimental come before it. It is far above what
-	// a program meets whose peers mean well.
-	// GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD, at least 1 MiB, 256 MiB by default.
+	// MaxBytesHeld bounds the memory, in bytes, that the peer of a connection makes it hold; the options of
+	// package experimental take precedence. The default is far above what a program meets whose peers mean
+	// well. GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD, at least 1 MiB, 256 MiB by default.
 	MaxBytesHeld = number(os.Getenv("GRPC_GO_EXPERIMENTAL_MAX_BYTES_HELD"), bounds{def: 256 << 20, min: 1 << 20, max: 1 << 62})
 
-	// BusyHeap is the heap, in bytes, up to which the collector of a process waits that carries
-	// messages and collects often: to 16 MiB, and further where that much is allocated in a tenth
-	// of a second. Go's own is 4 MiB. Package internal/ballast says how.
+	// BusyHeap bounds, in bytes, the heap for which the garbage collector waits in a process that carries
+	// messages and collects often. It waits for 16 MiB, and for more where that much is allocated in a
+	// tenth of a second. Go's own is 4 MiB. Package internal/ballast says how.
 	// GRPC_GO_EXPERIMENTAL_BUSY_HEAP, up to 1 GiB; 0, the default, leaves the collector alone.
 	BusyHeap = number(os.Getenv("GRPC_GO_EXPERIMENTAL_BUSY_HEAP"), bounds{max: 1 << 30})
 
-	// ReuseGoroutines says whether goroutines of handlers and readers are kept for a moment, for the
-	// next. Package internal/warm says what such a goroutine carries, and what it buys.
+	// ReuseGoroutines says whether goroutines of handlers and readers are kept for a moment, for the next
+	// task. Package internal/warm says what such a goroutine carries, and what it buys.
 	// GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES, true unless "false".
 	ReuseGoroutines = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES"), true)
 
-	// SmallDefaultHeaderList makes the header list that a peer may send 8 KiB large, and not
-	// 16 MiB, where no option says anything.
-	// GRPC_GO_EXPERIMENTAL_ENABLE_8KB_DEFAULT_HEADER_LIST_SIZE, false unless "true".
+	// SmallDefaultHeaderList limits the header list that a peer may send to 8 KiB instead of 16 MiB, if no
+	// option sets a limit. GRPC_GO_EXPERIMENTAL_ENABLE_8KB_DEFAULT_HEADER_LIST_SIZE, false unless "true".
 	SmallDefaultHeaderList = boolean(os.Getenv("GRPC_GO_EXPERIMENTAL_ENABLE_8KB_DEFAULT_HEADER_LIST_SIZE"), false)
 
 	// DisableStrictPathChecking lets a server accept a :path that does not begin
@@ -111,14 +109,13 @@ var (
 	// GRPC_RING_HASH_CAP, 1 to 8,388,608 entries, 4,096 by default.
 	RingHashCap = number(os.Getenv("GRPC_RING_HASH_CAP"), bounds{def: 4096, min: 1, max: 8 << 20})
 
-	// RingHashHeader says whether ring_hash may hash a header that its configuration names
-	// in requestHashHeader (gRFC A76), which it does not look at otherwise.
+	// RingHashHeader says whether ring_hash may hash a header that its configuration names in
+	// requestHashHeader (gRFC A76). Otherwise it ignores that field.
 	// GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY, true unless "false".
 	RingHashHeader = boolean(os.Getenv("GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY"), true)
 
-	// PickFirstWeightedShuffling says whether pick_first, where it shuffles, goes by the
-	// weights of endpoints (gRFC A113).
-	// GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING, true unless "false".
+	// PickFirstWeightedShuffling says whether pick_first uses the weights of endpoints when it shuffles
+	// (gRFC A113). GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING, true unless "false".
 	PickFirstWeightedShuffling = boolean(os.Getenv("GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING"), true)
 
 	// CaseSensitiveBalancerRegistries says whether balancer names that differ only
@@ -143,14 +140,13 @@ var (
 	// GRPC_GO_LOG_FORMATTER.
 	LogFormatter = os.Getenv("GRPC_GO_LOG_FORMATTER")
 
-	// HTTP2Trace says where a line for each HTTP/2 frame is written, and for each time that a
-	// connection begins, parks, wakes and ends: "stderr", "stdout", or the name of a file, which is
-	// appended to. Empty, the default, writes nothing and costs nothing. See docs/trace.md.
-	// GRPC_GO_HTTP2_TRACE.
+	// HTTP2Trace says where to write a line for each HTTP/2 frame, and for each time that a connection
+	// begins, parks, wakes or ends: "stderr", "stdout", or the name of a file, to which lines are appended.
+	// Empty, the default, writes nothing and costs nothing. See docs/trace.md. GRPC_GO_HTTP2_TRACE.
 	HTTP2Trace = os.Getenv("GRPC_GO_HTTP2_TRACE")
 
-	// HTTP2TraceOptions are words for it, with commas between them: "json" makes each line an
-	// object; "values" has lines say the values of header fields, which may be secret.
+	// HTTP2TraceOptions are words for HTTP2Trace, with commas between them: "json" makes each line a JSON
+	// object; "values" makes lines show the values of header fields, which may be secret.
 	// GRPC_GO_HTTP2_TRACE_OPTIONS.
 	HTTP2TraceOptions = os.Getenv("GRPC_GO_HTTP2_TRACE_OPTIONS")
 

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// ServerGoroutineMethod says whether the goroutine of a handler, and those that it starts,
-// have the label grpc.method, the full name of the RPC's method, in profiles.
-// GRPC_GO_SERVER_GOROUTINE_LABELS, a list with commas of label=true or label=false, or all;
-// none by default. There is this label only.
+// ServerGoroutineMethod says whether the goroutine of a handler, and those that it starts, have the label
+// grpc.method, the full name of the RPC's method, in profiles. GRPC_GO_SERVER_GOROUTINE_LABELS, a
+// comma-separated list of label=true or label=false, or all; none by default. There is this label only.
 var ServerGoroutineMethod = hasLabel(os.Getenv("GRPC_GO_SERVER_GOROUTINE_LABELS"), "grpc.method")
 
-// hasLabel says whether a list switches a label on. The last that names it counts.
+// hasLabel reports whether a list switches a label on. The last entry that names it counts.
 func hasLabel(list, label string) bool {
 	on := false
 	for entry := range strings.SplitSeq(list, ",") {

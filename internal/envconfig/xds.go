@@ -6,7 +6,7 @@ import "os"
 
 // Where the xDS bootstrap is (gRFC A27).
 var (
-	// XDSBootstrapFile is the path of a file with the bootstrap configuration; it comes before
+	// XDSBootstrapFile is the path of a file with the bootstrap configuration; it takes precedence over
 	// XDSBootstrapConfig. GRPC_XDS_BOOTSTRAP.
 	XDSBootstrapFile = os.Getenv("GRPC_XDS_BOOTSTRAP")
 
@@ -14,9 +14,8 @@ var (
 	// GRPC_XDS_BOOTSTRAP_CONFIG.
 	XDSBootstrapConfig = os.Getenv("GRPC_XDS_BOOTSTRAP_CONFIG")
 
-	// XDSC2PURI is the target of the control plane that package googledirectpath uses, in place
-	// of Google's, for tests of Google's.
-	// GRPC_TEST_ONLY_GOOGLE_C2P_RESOLVER_TRAFFIC_DIRECTOR_URI.
+	// XDSC2PURI is the target of the control plane that package googledirectpath uses instead of Google's.
+	// It is for Google's tests. GRPC_TEST_ONLY_GOOGLE_C2P_RESOLVER_TRAFFIC_DIRECTOR_URI.
 	XDSC2PURI = os.Getenv("GRPC_TEST_ONLY_GOOGLE_C2P_RESOLVER_TRAFFIC_DIRECTOR_URI")
 )
 
@@ -31,9 +30,8 @@ var (
 	// GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION, true unless "false".
 	XDSORCAToLRS = boolean(os.Getenv("GRPC_EXPERIMENTAL_XDS_ORCA_LRS_PROPAGATION"), true)
 
-	// XDSEndpointHashKeyCompat says whether the hash key in the metadata of endpoints is left
-	// alone (gRFC A76).
-	// GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT, false unless "true".
+	// XDSEndpointHashKeyCompat says whether the hash key in the metadata of endpoints is ignored (gRFC
+	// A76). GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT, false unless "true".
 	XDSEndpointHashKeyCompat = boolean(os.Getenv("GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT"), false)
 
 	// XDSPanicRecovery says whether a panic while a resource is parsed makes that resource
@@ -68,18 +66,16 @@ var (
 	// GRPC_EXPERIMENTAL_XDS_AUTHORITY_REWRITE, false unless "true".
 	XDSAuthorityRewrite = boolean(os.Getenv("GRPC_EXPERIMENTAL_XDS_AUTHORITY_REWRITE"), false)
 
-	// XDSDataErrorHandling says whether errors in data and deleted resources are handled as
-	// gRFC A88 has it: what is there stays in use unless server feature "fail_on_data_errors"
-	// is set. Otherwise gRFC A53 applies.
-	// GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING, false unless "true".
+	// XDSDataErrorHandling says whether errors in data and deleted resources are handled as gRFC A88 says:
+	// the resources in use stay in use unless server feature "fail_on_data_errors" is set. Otherwise gRFC
+	// A53 applies. GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING, false unless "true".
 	XDSDataErrorHandling = boolean(os.Getenv("GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING"), false)
 
 	// XDSStatefulSession says whether the HTTP filter for stateful session affinity is known
 	// (gRFC A55, A60). GRPC_EXPERIMENTAL_XDS_ENABLE_OVERRIDE_HOST, false unless "true".
 	XDSStatefulSession = boolean(os.Getenv("GRPC_EXPERIMENTAL_XDS_ENABLE_OVERRIDE_HOST"), false)
 
-	// XDSExtProcOnClient says whether the HTTP filter that has RPCs of clients processed by
-	// another server is known (gRFC A93, A102).
-	// GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT, false unless "true".
+	// XDSExtProcOnClient says whether the HTTP filter is known that lets another server process the RPCs of
+	// clients (gRFC A93, A102). GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT, false unless "true".
 	XDSExtProcOnClient = boolean(os.Getenv("GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT"), false)
 )

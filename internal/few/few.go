@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package few has a map for those who have thousands of maps with an entry or two. One of Go's own
-// takes some 250 bytes as soon as it has one.
+// Package few has a map for code that has thousands of maps with an entry or two each. A map of Go
+// itself takes some 250 bytes as soon as it has one entry.
 package few
 
-// limit is how many entries a list has, which is looked through.
+// limit is how many entries a Map keeps in a list, which it searches entry by entry.
 const limit = 8
 
-// Map is a map that takes little while there is little in it. The zero value is empty. A Map must
+// Map is a map that takes little memory while it has few entries. The zero value is empty. A Map must
 // not be copied once it is in use.
 type Map[K comparable, V any] struct {
 	list []entry[K, V]
-	many map[K]V // all of them, and list is empty; nil until there are more than limit
+	many map[K]V // if not nil, it has all entries and list is empty; nil until there are more than limit
 }
 
 type entry[K comparable, V any] struct {
@@ -56,22 +56,21 @@ func (m *Map[K, V]) Set(k K, v V) {
 	m.list = nil
 }
 
-// Delete removes a key, if it is there. It may be called while All goes through the Map.
+// Delete removes a key, if it is in the Map. It may be called while All iterates over the Map.
 func (m *Map[K, V]) Delete(k K) {
 	if m.many != nil {
 		delete(m.many, k)
 		return
 	}
-	if i := m.find(k); i >= 0 { // into another list: somebody may be in the middle of this one
+	if i := m.find(k); i >= 0 { // make a new list: All may be in the middle of this one
 		m.list = append(append(make([]entry[K, V], 0, len(m.list)-1), m.list[:i]...), m.list[i+1:]...)
 	}
 }
 
-// Clear removes all.
+// Clear removes all entries.
 func (m *Map[K, V]) Clear() { *m = Map[K, V]{} }
 
-// All yields all entries, in no order that means anything. One that is removed meanwhile may still
-// come.
+// All yields all entries, in no particular order. It may still yield an entry that is removed meanwhile.
 func (m *Map[K, V]) All(yield func(K, V) bool) {
 	for _, e := range m.list {
 		if !yield(e.key, e.value) {

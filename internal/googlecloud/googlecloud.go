@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package googlecloud knows whether the program runs on a machine of Google Cloud's.
+// Package googlecloud reports whether the program runs on a machine of Google Cloud's.
 package googlecloud
 
 import (
@@ -12,8 +12,8 @@ import (
 
 var logger = grpclog.Component("googlecloud")
 
-// Here reports whether the machine is one of Google Cloud's, by the product name that its
-// firmware gives. It looks once.
+// Here reports whether the machine is one of Google Cloud's, by the product name in its
+// firmware. Only the first call looks it up.
 var Here = sync.OnceValue(func() bool {
 	name, err := productName()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// productNameFile holds the product name of the machine's DMI table.
+// productNameFile has the product name from the machine's DMI table.
 const productNameFile = "/sys/class/dmi/id/product_name"
 
 func productName() (string, error) {

@@ -4,5 +4,5 @@
 
 package googlecloud
 
-// productName is nothing: there are no such machines.
+// productName returns "": Google Cloud has no machines with these systems.
 func productName() (string, error) { return "", nil }

@@ -4,7 +4,7 @@ package googlecloud
 
 import "golang.org/x/sys/windows/registry"
 
-// biosKey is where Windows keeps what the firmware says of the machine.
+// biosKey is the registry key with what the firmware says of the machine.
 const biosKey = `HARDWARE\DESCRIPTION\System\BIOS`
 
 func productName() (string, error) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grpclog puts a prefix before the lines of one object among many.
+// Package grpclog has a logger that puts a prefix before each line. The prefix tells which of
+// many objects has logged it.
 package grpclog
 
 import (
@@ -9,14 +10,15 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// PrefixLogger logs to another logger with a prefix. nil logs to grpclog without
-// one. The arguments are only formatted; ask V before making expensive ones.
+// PrefixLogger logs to another logger with a prefix. A nil PrefixLogger logs to grpclog
+// without one. Arguments are formatted at any verbosity: check V before making expensive ones.
 type PrefixLogger struct {
 	to     grpclog.DepthLoggerV2
 	prefix string
 }
 
-// NewPrefixLogger returns a PrefixLogger. The prefix stands directly before the text.
+// NewPrefixLogger returns a PrefixLogger that logs to another logger. It puts nothing between
+// the prefix and the text.
 func NewPrefixLogger(to grpclog.DepthLoggerV2, prefix string) *PrefixLogger {
 	return &PrefixLogger{to: to, prefix: prefix}
 }

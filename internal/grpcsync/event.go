@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grpcsync has an event, for modules beside this one; see package internal.
+// Package grpcsync has the type Event, for modules that are developed with this one; see package
+// internal.
 package grpcsync
 
 import "sync"
 
-// Event is something that happens once. Its methods may be called by many goroutines.
+// Event is something that happens once. Its methods are safe for concurrent use.
 type Event struct {
 	once sync.Once
 	done chan struct{}
@@ -14,7 +15,7 @@ type Event struct {
 // NewEvent returns an event that has not happened.
 func NewEvent() *Event { return &Event{done: make(chan struct{})} }
 
-// Fire lets it happen. It reports whether it had not yet.
+// Fire makes the event happen. It returns false if it has happened already.
 func (e *Event) Fire() (first bool) {
 	e.once.Do(func() {
 		close(e.done)
@@ -23,10 +24,10 @@ func (e *Event) Fire() (first bool) {
 	return first
 }
 
-// Done is closed when it happens.
+// Done returns a channel that is closed when the event happens.
 func (e *Event) Done() <-chan struct{} { return e.done }
 
-// HasFired reports whether it has happened.
+// HasFired reports whether the event has happened.
 func (e *Event) HasFired() bool {
 	select {
 	case <-e.done:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package handover is what package grpc and package experimental/streams agree upon: how a
-// stream is served with no goroutine that waits for it. It imports nothing of this module,
-// so that the transport may use it, too.
+// Package handover is the interface between package grpc and package experimental/streams: how a
+// stream is served with no goroutine that waits for it. It imports no other package of this module,
+// so that the transport can use it too.
 //
-// A stream that was handed over has an owner. Whenever the owner has nothing to do it arms
-// the stream: it is told what there is to do after all, or is woken, once, when there is. A
-// wake-up says no more than that it is time to arm again, so one too many does no harm.
+// A stream that was handed over has an owner. Whenever the owner has nothing to do, it arms the
+// stream: Arm returns what there is to do after all, or else the owner is woken, once, as soon as
+// there is something. A wake-up only says that it is time to arm again, so an extra one does no harm.
 package handover
 
-// Events are what the owner of a stream acts upon.
+// Events are what the owner of a stream reacts to.
 type Events uint8
 
 const (
@@ -23,80 +23,80 @@ const (
 // Has reports whether any of the events e2 is among e.
 func (e Events) Has(e2 Events) bool { return e&e2 != 0 }
 
-// Waker is woken, from any goroutine and with locks of the connection held: it must not
-// block, nor use the stream.
+// Waker is what a stream wakes. Any goroutine may call Wake, possibly while it holds locks of the
+// connection: Wake must not block, nor use the stream.
 type Waker interface{ Wake() }
 
-// Owner is who a server's stream was handed over to.
+// Owner is what owns a server's stream that was handed over.
 type Owner interface {
 	Waker
-	// HandlerReturned says that the handler, and all interceptors around it, have
-	// returned. The owner does nothing before, but for sending. It is called once, and
-	// must not block.
+	// HandlerReturned is called once, when the handler and all interceptors around it have
+	// returned. Before that the owner may only send. HandlerReturned must not block.
 	HandlerReturned()
 }
 
-// Key finds, in the context of a server's stream, the Server.
+// Key finds the Server in the context of a server's stream.
 type Key struct{}
 
-// Server is the stream of a server's RPC as package grpc has it, below what interceptors
-// have made of it. After HandOver, the owner calls Arm one at a time; what sends, and Finish,
-// one at a time. Done is last.
+// Server is the stream of a server's RPC as package grpc has it, below the wrappers of interceptors.
+// After HandOver, the owner makes one call of Arm at a time, and one call at a time of the methods
+// that send and of Finish. Done is the last call.
 type Server interface {
-	// HandOver makes o the owner. It is for the handler, which then returns nil. An error
-	// has a status.
+	// HandOver makes o the owner. The handler calls it, and then returns nil. An error has a
+	// status.
 	HandOver(o Owner) error
-	// Arm returns what there is to do: Over, or Input if that is wanted. If there is
-	// nothing, w is woken when there is.
+	// Arm returns what there is to do: Over, or Input if input is true. If it returns 0, w is
+	// woken when there is something to do.
 	Arm(w Waker, input bool) Events
 	// ArmRoom reports whether there is room, so that SendMsg does not wait. If there is none, w, which may be
-	// nil, is woken when there is. What a lazy sender sends next is only queued: Flush, of any
-	// stream of the same Conn, writes it.
+	// nil, is woken when there is. If lazy is true, what is sent next is only queued, until Flush of any
+	// stream with the same Conn writes it.
 	ArmRoom(w Waker, lazy bool) bool
 	Flush()
 	Conn() any
-	// IsPlain reports whether stream, which HandOver was asked for, is this one with nothing
-	// around it that sees its messages. Offer stands for ArmRoom and SendMsg then.
+	// IsPlain reports whether stream, which is about to be handed over, is this one without a
+	// wrapper that sees its messages. Then the owner may call Offer in place of ArmRoom and SendMsg.
 	IsPlain(stream any) bool
-	// Offer sends what Prepare has made for a stream of the same Kind. If that would wait,
-	// nothing is taken, and w is woken as by ArmRoom. more is how many streams of the same
-	// Conn it is offered to next: what is sent is left for Flush, unless more is 0.
+	// Offer sends prepared, which Prepare has made for a stream of the same Kind. If sending would
+	// wait, Offer takes nothing, and w is woken as by ArmRoom. more is how many other streams with
+	// the same Conn are offered it next. Unless more is 0, what is sent is only queued until Flush.
 	Offer(prepared any, w Waker, more int) (taken bool, err error)
-	// Finish ends the RPC as a handler that returns err does. If it has ended otherwise
-	// the error is what it has ended with.
+	// Finish ends the RPC as a handler does that returns err. If the RPC has ended otherwise, Finish
+	// returns the error that it has ended with.
 	Finish(err error) error
 	// Fate returns the status with which the RPC has ended without Finish. It is valid once Arm has reported Over.
 	Fate() error
-	// Done says that the owner has no more to do with the RPC, which ended with err.
+	// Done says that the owner needs the RPC, which ended with err, no more.
 	Done(err error)
 	Encoder
 }
 
-// Encoder is how the messages of a stream are encoded. It is for who sends.
+// Encoder says how the messages of a stream are encoded. Only the sender uses it.
 type Encoder interface {
-	// Kind tells which streams can send the same prepared message.
+	// Kind returns a value that is equal for streams that can send the same prepared message.
 	Kind() Kind
-	// IsKind reports whether Kind is k.
+	// IsKind reports whether Kind returns k.
 	IsKind(k *Kind) bool
-	// Prepare returns msg in a form that SendMsg of all streams of the same Kind takes.
+	// Prepare returns msg in a form that SendMsg accepts on all streams of the same Kind.
 	Prepare(msg any) (any, error)
 }
 
-// Kind is comparable.
+// Kind identifies the streams that can send the same prepared message. It is comparable.
 type Kind struct {
 	Codec, Compressor any
-	Plain             bool // the message is kept as it is, too, for the binary log
-	Sure              bool // whatever has the types of Codec and Compressor can be compared with them
+	Plain             bool // the prepared message also has the plain message, for the binary log
+	Sure              bool // all values of the types of Codec and Compressor can be compared with them
 }
 
-// Client is the stream of a client's RPC as package grpc has it, below what interceptors have
-// made of it. Arm is called by one goroutine at a time, what sends by one.
+// Client is the stream of a client's RPC as package grpc has it, below the wrappers of interceptors.
+// One goroutine at a time calls Arm, and one at a time sends.
 type Client interface {
-	// Arm returns Input, or 0, and w is then woken when there is some: a message or the
-	// end, also one of our own making. What the RPC is to do in place of an end, it does,
-	// and may wait for: another attempt.
+	// Arm returns Input if RecvMsg has something to return: a message, or the end, which may also
+	// be an error of this module's own making. Otherwise it returns 0, and w is woken when there
+	// is something. If the RPC has to make another attempt instead of ending, Arm makes it, and may
+	// wait for it.
 	Arm(w Waker) Events
-	// ArmRoom is as that of Server.
+	// ArmRoom is like that of Server.
 	ArmRoom(w Waker) bool
 	Encoder
 	// Fail ends the RPC with err, which has a status.

@@ -4,27 +4,26 @@ package handover
 
 import "sync/atomic"
 
-// Turn is whose turn it is to act for a stream: one goroutine's at a time, or nobody's, and
-// then the stream is armed. It changes hands at one atomic word only:
+// Turn is the right to act for a stream. One goroutine at a time has it, or none has, and then the
+// stream is armed. It changes hands at one atomic word only:
 //
-//   - It begins taken: by the handler of a server, or by who opens the stream of a client.
-//   - Rest gives it up, unless somebody has called Wake since it was taken, or since Rest
-//     last failed.
-//   - Wake takes it, if it returns true. Else who has it is noted to look again.
+//   - It begins taken: by the handler of a server, or by the goroutine that opens a client's stream.
+//   - Rest gives it up, unless Wake has been called since it was taken, or since Rest last failed.
+//   - Wake takes it if Wake returns true. Otherwise the goroutine that has it will look again.
 //   - End keeps it for good.
 //
-// So no wake-up is lost, and there are never two at work.
+// So no wake-up is lost, and two goroutines never act at the same time.
 type Turn struct{ state atomic.Uint32 }
 
 const (
-	taken  uint32 = iota // somebody is at work
-	noted                // the same, and has to look again
-	free                 // nobody is
-	ending               // nobody will be
+	taken  uint32 = iota // a goroutine has the turn
+	noted                // a goroutine has the turn, and has to look again
+	free                 // no goroutine has the turn
+	ending               // no goroutine will have the turn again
 )
 
-// Wake reports whether the caller has the turn now, or has to see to it that another
-// goroutine acts with it.
+// Wake reports whether the caller now has the turn. It must then act for the stream, or let another
+// goroutine do so.
 func (t *Turn) Wake() bool {
 	for {
 		switch t.state.Load() {
@@ -42,7 +41,8 @@ func (t *Turn) Wake() bool {
 	}
 }
 
-// Rest gives the turn up, and reports whether it did. If not, there is something to look at.
+// Rest gives the turn up and returns true. It returns false if Wake was called meanwhile: the caller keeps the
+// turn, and has to look again.
 func (t *Turn) Rest() bool {
 	if t.state.CompareAndSwap(taken, free) {
 		return true

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package healthcheck is the seam between the channel and client-side health checking
-// (gRFC A17). The checking itself is in package health, which registers it here: a
-// program that does not import health does not check, whatever its service config says.
+// Package healthcheck connects the channel with client-side health checking (gRFC A17). The
+// checking itself is in package health, which registers it here: a program that does not import
+// health does not check, even if its service config asks for it.
 package healthcheck
 
 import (
@@ -12,43 +12,43 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// Stream is the stream of the health service's Watch: grpc.ClientStream as far as it is
-// needed.
+// Stream is the stream of the health service's Watch. It has the methods of grpc.ClientStream that
+// a health check needs.
 type Stream interface {
 	// SendMsg sends a protobuf message.
 	SendMsg(m any) error
-	// CloseSend says that no other follows.
+	// CloseSend says that no other message follows.
 	CloseSend() error
-	// RecvMsg waits for a message, and decodes it into m. The error is a status, or
-	// io.EOF for a success.
+	// RecvMsg waits for a message and decodes it into m. The error is a status, or io.EOF if the
+	// RPC has ended with success.
 	RecvMsg(m any) error
 }
 
-// Params say what is watched, and who wants to know.
+// Params are the parameters of a Func.
 type Params struct {
-	// Service is the name that the server is asked about.
+	// Service is the name of the service whose health is watched.
 	Service string
-	// Open begins an RPC of the full method on the one connection that is watched. The
-	// RPC streams from the server, and its errors are statuses. It ends with its context.
+	// Open begins an RPC of the method, "/package.Service/Method", on the connection that is
+	// watched. The server streams. The RPC's errors are statuses. The RPC ends with ctx.
 	Open func(ctx context.Context, method string) (Stream, error)
-	// Report takes the state that the health amounts to: Connecting before an answer,
-	// Ready, or TransientFailure with the reason. It is called by one goroutine at a time.
+	// Report gets the state that corresponds to the health: Connecting before an answer, Ready, or
+	// TransientFailure with the reason. Func must not call it concurrently.
 	Report func(state connectivity.State, reason error)
 }
 
-// Func watches the health of a server until the context is done, which has to happen
-// when the connection drains or closes. It then returns nil.
+// Func watches the health of a server until ctx is done, and then returns nil. The caller must end
+// ctx when the connection drains or closes.
 //
-// It returns early when the server does not have the health service: the last report
-// was Ready then, and the status that it returns is for the trace of the subchannel.
+// If the server does not have the health service, Func reports Ready and returns early. The status
+// that it then returns is for the subchannel's trace.
 type Func func(ctx context.Context, p Params) error
 
 var registered atomic.Pointer[Func]
 
-// Register sets what Registered returns.
+// Register sets the function that Registered returns.
 func Register(f Func) { registered.Store(&f) }
 
-// Registered returns the function that was registered, nil if none was.
+// Registered returns the function that was registered, or nil if there is none.
 func Registered() Func {
 	if f := registered.Load(); f != nil {
 		return *f

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hedge decides when a hedged RPC is sent once more, and which of its attempts
-// counts (gRFC A6, "Hedging Policy"). It has no clock, no lock and no goroutine: the caller
-// says what happened, and when, one thing at a time.
+// Package hedge decides when a hedged RPC sends another attempt, and which attempt's result is the
+// RPC's (gRFC A6, "Hedging Policy"). It has no clock, no lock and no goroutine: the caller reports
+// each event and its time, one call after the other.
 package hedge
 
 import "time"
 
-// Policy bounds a hedged RPC.
+// Policy has the parameters of a hedged RPC.
 type Policy struct {
-	// Attempts is how many there may be, with the first: 2 at least.
+	// Attempts is the limit on attempts, the first one included. It is 2 or more.
 	Attempts int
-	// Delay is the time from one attempt to the next; 0 sends all at once.
+	// Delay is the time from one attempt to the next; 0 sends all attempts at once.
 	Delay time.Duration
 }
 
 // Outcome is how an attempt ended.
 type Outcome int
 
-// The five kinds of answers of A6's summary; the last two are one with different pushback.
+// These are the five kinds of responses in A6's summary.
 const (
 	Success  Outcome = iota // OK
 	Fatal                   // a status that ends the RPC
-	NonFatal                // a status that another attempt may do better than
+	NonFatal                // a status that does not end the RPC, as another attempt may succeed
 	NoMore                  // the server pushed back: it wants no more attempts
-	Later                   // the server pushed back: the next attempt only after a while
+	Later                   // the server pushed back: it wants the next attempt after a delay that it chose
 )
 
-// Race is one RPC, from its first attempt to the one that counts.
+// Race is the state of one hedged RPC until one attempt is chosen whose result is the RPC's.
 type Race struct {
 	policy Policy
-	begun  int       // attempts that were begun or given up
+	begun  int       // attempts that were begun, or skipped because the throttle forbade them
 	open   int       // attempts under way
-	next   time.Time // when the next one is due
-	over   bool      // decided: one attempt is the one whose result counts
+	next   time.Time // when the next attempt is due
+	over   bool      // one attempt was chosen whose result is the RPC's, or the RPC was lost
 }
 
 // Start returns the race of an RPC whose first attempt begins now.
@@ -41,17 +41,19 @@ func Start(p Policy, now time.Time) Race {
 	return Race{policy: p, begun: 1, open: 1, next: now.Add(p.Delay)}
 }
 
-// Next says when Due is to be called; never if ok is false.
+// Next returns when the caller calls Due next. If ok is false, the caller does not call it.
 func (r *Race) Next() (at time.Time, ok bool) {
 	return r.next, !r.over && r.begun < r.policy.Attempts
 }
 
-// Begun is how many attempts were begun or given up: the number of the next one, from 0.
+// Begun returns how many attempts were begun or skipped. That is the next attempt's number, counted
+// from 0.
 func (r *Race) Begun() int { return r.begun }
 
-// Due is called once the time of Next has come. It reports whether an attempt is to begin
-// now. Not so if the throttle forbids it: "The hedged request is cancelled, and if there are
-// no other already-sent hedged RPCs the failure is returned", which is what lost says.
+// Due reports whether the caller begins an attempt now. The caller calls it once the time that Next
+// returned has come. begin is false if the throttle forbids an attempt: "The hedged request is
+// cancelled, and if there are no other already-sent hedged RPCs the failure is returned", and lost
+// reports that case.
 func (r *Race) Due(now time.Time, throttled bool) (begin, lost bool) {
 	if at, ok := r.Next(); !ok || now.Before(at) {
 		return false, false
@@ -66,9 +68,9 @@ func (r *Race) Due(now time.Time, throttled bool) (begin, lost bool) {
 	return false, r.over
 }
 
-// Ended is called when an attempt is over. It reports whether that attempt is the one that
-// counts: the caller then cancels the others, and need not call Ended for them. delay is
-// the server's, for Later.
+// Ended records that an attempt is over. It reports whether that attempt's result is the RPC's: the
+// caller then cancels the other attempts, and need not call Ended for them. If o is Later, delay is
+// the one that the server chose.
 func (r *Race) Ended(now time.Time, o Outcome, delay time.Duration) (counts bool) {
 	if r.over {
 		return false
@@ -79,7 +81,7 @@ func (r *Race) Ended(now time.Time, o Outcome, delay time.Duration) (counts bool
 		r.over = true
 		return true
 	case NoMore:
-		// "Don't send any more hedged requests." Those on their way may still do.
+		// "Don't send any more hedged requests." Attempts that are under way may still succeed.
 		r.begun = r.policy.Attempts
 	case NonFatal:
 		// "Immediately send next scheduled hedged request, if any. Subsequent hedged
@@ -95,16 +97,17 @@ func (r *Race) Ended(now time.Time, o Outcome, delay time.Duration) (counts bool
 	return r.over
 }
 
-// Committed is called when an attempt has the response's headers: the application may see
-// them, so that no other attempt can count. It reports whether this one does.
+// Committed records that an attempt has received the response headers. The application may see
+// them, so no other attempt's result can be the RPC's any more. Committed reports whether this
+// attempt's result is: it is not if the race was over before.
 func (r *Race) Committed() (counts bool) {
 	counts = !r.over
 	r.over = true
 	return counts
 }
 
-// Close is called when no other attempt can begin, because what was sent is too much to be
-// kept. It reports whether that ends the RPC: no attempt is under way.
+// Close records that no other attempt can begin, because the messages that were sent are too large
+// to keep. It reports whether that ends the RPC, as no attempt is under way.
 func (r *Race) Close() (lost bool) {
 	r.begun = r.policy.Attempts
 	if !r.over && r.open == 0 {

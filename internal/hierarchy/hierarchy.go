@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hierarchy tells a tree of policies which endpoint is for which of them: an
-// endpoint carries the path of names down to its policy.
+// Package hierarchy marks each endpoint with the policy, in a tree of policies, that it is for: an
+// endpoint carries the path of names that leads down to its policy.
 package hierarchy
 
 import (
@@ -15,30 +15,30 @@ type key struct{}
 
 type path []string
 
-// Equal implements what attributes want of values that can't be compared.
+// Equal compares paths. Package attributes calls it for values that can't be compared with ==.
 func (p path) Equal(o any) bool {
 	other, ok := o.(path)
 	return ok && slices.Equal(p, other)
 }
 
-// FromEndpoint returns the path of an endpoint, nil without one. Do not change it.
+// FromEndpoint returns the path of an endpoint, or nil if it has none. Do not change the slice.
 func FromEndpoint(e resolver.Endpoint) []string {
 	p, _ := e.Attributes.Value(key{}).(path)
 	return p
 }
 
-// Set returns the endpoint with a path, which the caller must not change afterwards.
+// Set returns the endpoint with a path. The caller must not change names afterwards.
 func Set(e resolver.Endpoint, names []string) resolver.Endpoint {
 	e.Attributes = e.Attributes.WithValue(key{}, path(names))
 	return e
 }
 
-// Setter sets paths, and has endpoints share attributes that shared them before, as those of a
-// locality do. The zero value is ready for use.
+// Setter sets paths. Endpoints that shared attributes before, such as those of a locality, share
+// them afterwards, too, if they follow one another. The zero value is ready for use.
 type Setter struct{ before, after *attributes.Attributes }
 
-// Set returns the endpoint with a path, which the caller must not change afterwards, and which
-// must be the same for all endpoints with the same attributes.
+// Set returns the endpoint with a path. The caller must not change names afterwards, and must pass
+// the same names for all endpoints with the same attributes.
 func (s *Setter) Set(e resolver.Endpoint, names []string) resolver.Endpoint {
 	if s.after == nil || s.before != e.Attributes {
 		s.before, s.after = e.Attributes, Set(e, names).Attributes
@@ -47,8 +47,8 @@ func (s *Setter) Set(e resolver.Endpoint, names []string) resolver.Endpoint {
 	return e
 }
 
-// Group sorts endpoints by the first name of their paths, and takes that name away.
-// Endpoints without a path are left out.
+// Group groups endpoints by the first name of their paths, and removes that name. It leaves out
+// endpoints without a path.
 func Group(endpoints []resolver.Endpoint) map[string][]resolver.Endpoint {
 	sizes := make(map[string]int)
 	for _, e := range endpoints {

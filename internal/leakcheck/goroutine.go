@@ -13,22 +13,22 @@ import (
 
 const module = "google.golang.org/grpc"
 
-// goroutine is one that runs code of this module, or was started by it.
+// goroutine is a goroutine that runs code of this module, or that such code started.
 type goroutine struct {
 	id    string
 	stack string
 }
 
-// others returns all goroutines of this module but the caller's.
+// others returns all goroutines of this module except the caller's.
 func others() []goroutine {
 	dump := make([]byte, 256<<10)
 	n := runtime.Stack(dump, true)
-	for n == len(dump) { // it may be cut off
+	for n == len(dump) { // the dump may be cut off
 		dump = make([]byte, 2*len(dump))
 		n = runtime.Stack(dump, true)
 	}
 	var ours []goroutine
-	_, rest, _ := strings.Cut(string(dump[:n]), "\n\n") // the caller comes first
+	_, rest, _ := strings.Cut(string(dump[:n]), "\n\n") // the caller's stack comes first
 	for stack := range strings.SplitSeq(strings.TrimSpace(rest), "\n\n") {
 		if g, ok := parse(stack); ok {
 			ours = append(ours, g)
@@ -37,7 +37,8 @@ func others() []goroutine {
 	return ours
 }
 
-// parse reads one goroutine's part of a stack dump.
+// parse parses one goroutine's part of a stack dump. ours reports whether the goroutine is one
+// of this module's.
 func parse(stack string) (g goroutine, ours bool) {
 	header, frames, _ := strings.Cut(stack, "\n")
 	fields := strings.Fields(header) // goroutine 7 [running]:
@@ -47,7 +48,7 @@ func parse(stack string) (g goroutine, ours bool) {
 	for frame := range strings.Lines(frames) {
 		switch frame = strings.TrimPrefix(frame, "created by "); {
 		case strings.HasPrefix(frame, "testing.tRunner("), strings.HasPrefix(frame, "testing.(*M)."):
-			return goroutine{}, false // a test or TestMain itself, not something it started
+			return goroutine{}, false // a test or TestMain itself, not a goroutine that it started
 		case inModule(frame):
 			ours = true
 		}
@@ -55,8 +56,8 @@ func parse(stack string) (g goroutine, ours bool) {
 	return goroutine{id: fields[1], stack: stack}, ours
 }
 
-// inModule reports whether a line of a stack names a function of this module. The lines
-// with file names begin with a tab.
+// inModule reports whether a line of a stack names a function of this module. Lines with
+// file names never match, because they begin with a tab.
 func inModule(frame string) bool {
 	rest, ok := strings.CutPrefix(frame, module)
 	return ok && (strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "_test."))
@@ -72,9 +73,9 @@ func (g goroutine) runs(functions []string) bool {
 	return false
 }
 
-// await returns "" as soon as nothing is there that was not there before, or else what
-// remained when the time was over. That a goroutine is gone is not an event anybody
-// can wait for, so this looks again and again, quickly at first.
+// await returns "" as soon as nothing has leaked since the snapshot. If something is still left
+// after limit, it returns a description. The end of a goroutine is not an event that one can
+// wait for, so await polls, at first with short pauses.
 func (s snapshot) await(limit time.Duration) string {
 	deadline := time.Now().Add(limit)
 	for pause := time.Duration(0); ; pause = min(2*pause+50*time.Microsecond, 50*time.Millisecond) {
@@ -90,7 +91,8 @@ func (s snapshot) await(limit time.Duration) string {
 	}
 }
 
-// compare describes what is there now and was not there before.
+// compare describes the goroutines and buffers that have come into being since the snapshot and
+// still exist. It returns "" if there are none.
 func (s snapshot) compare() string {
 	var out strings.Builder
 	if lent := mem.Default().Stats().Buffers; lent != s.buffers {
@@ -104,9 +106,9 @@ func (s snapshot) compare() string {
 	return out.String()
 }
 
-// snapshot is what exists at one moment.
+// snapshot is the goroutines and lent buffers that exist at one moment.
 type snapshot struct {
-	goroutines map[string]bool // by id; the runtime uses none twice
+	goroutines map[string]bool // by id, which the runtime never uses twice
 	buffers    int64
 	forever    []string
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leakcheck lets tests fail if they leave goroutines of this module behind, or
-// buffers out of the default pool.
+// Package leakcheck makes tests fail if they leave goroutines of this module behind, or
+// do not return buffers to the default pool.
 package leakcheck
 
 import (
@@ -17,23 +17,23 @@ import (
 // patience is how long goroutines that were told to end may take.
 const patience = 10 * time.Second
 
-// Main runs the tests of a package, and fails if afterwards goroutines of this module or
-// buffers are left. Use it as TestMain:
+// Main runs the tests of a package, and fails if goroutines of this module or buffers of the
+// default pool are left afterwards. Use it as TestMain:
 //
 //	func TestMain(m *testing.M) { leakcheck.Main(m) }
 //
-// The goroutines which one of the functions in forever started or has on its stack are
-// meant to stay until the process ends, and don't count. The names are as in a
+// A goroutine does not count as a leak if a function in forever started it or is on its
+// stack: such goroutines are meant to stay until the process ends. The names are as in a
 // stack trace, such as "google.golang.org/grpc/internal/x.(*y).run". Main does not return.
 func Main(m *testing.M, forever ...string) {
 	os.Exit(run(m.Run, os.Stderr, patience, forever))
 }
 
-// run returns the exit code: that of the tests, or 1 if they passed but leaked.
+// run returns the exit code: that of the tests, or 1 if the tests passed but leaked.
 func run(tests func() int, out io.Writer, limit time.Duration, forever []string) int {
 	before := take(forever)
 	if code := tests(); code != 0 {
-		return code // a test that failed half way need not have cleaned up
+		return code // a test that failed may not have cleaned up
 	}
 	if leak := before.await(limit); leak != "" {
 		fmt.Fprintf(out, "leakcheck: left behind by the tests:\n\n%s", leak)
@@ -42,10 +42,10 @@ func run(tests func() int, out io.Writer, limit time.Duration, forever []string)
 	return 0
 }
 
-// Check fails the test if, when it and the cleanups that it registers later have ended, there
-// are goroutines or lent buffers which were not there at the call. Everything that
-// happens in the process meanwhile counts, so it is not for tests which run in parallel with
-// others. For forever see [Main].
+// Check makes a test fail if it leaves goroutines or lent buffers that did not exist when
+// Check was called. It compares when the test, and the cleanups that were registered after
+// Check, have ended. Everything that happens in the process meanwhile counts, so Check is
+// not for tests that run in parallel with others. For forever see [Main].
 func Check(t testing.TB, forever ...string) {
 	t.Helper()
 	check(t, patience, forever)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package limits counts what a server takes, and says what is too much: see package
-// experimental/limits.
+// Package limits counts the connections and RPCs of a server, and says when there are too many: see
+// package experimental/limits.
 package limits
 
 import (
@@ -14,16 +14,16 @@ import (
 	"google.golang.org/grpc/internal/stats"
 )
 
-// Config has the limits. Zero stands for none.
+// Config has the limits. Zero stands for no limit.
 type Config struct {
 	Connections           int
 	ConnectionsPerAddress int
 	RPCs                  int
 	BytesHeld             int64
-	Exempt                func(method string) bool // RPCs that are neither counted nor refused; nil: none
+	Exempt                func(method string) bool // RPCs that are neither counted nor refused; nil: no RPC is exempt
 }
 
-// Usage is what is counted.
+// Usage has what a Limiter has counted.
 type Usage struct {
 	Connections        int
 	RPCs               int
@@ -46,7 +46,7 @@ var (
 	})
 )
 
-// Limiter counts for one server, or for several together.
+// Limiter counts for one server, or for several servers together.
 type Limiter struct {
 	cfg  Config
 	rpcs atomic.Int64
@@ -58,12 +58,12 @@ type Limiter struct {
 	addrs  map[netip.Addr]int
 }
 
-// New returns a Limiter.
+// New returns a Limiter that has counted nothing yet.
 func New(cfg Config) *Limiter {
 	return &Limiter{cfg: cfg, places: make(map[any]netip.Addr), addrs: make(map[netip.Addr]int)}
 }
 
-// Usage returns what is counted now.
+// Usage returns the present counts.
 func (l *Limiter) Usage() Usage {
 	l.mu.Lock()
 	conns := len(l.places)
@@ -74,7 +74,7 @@ func (l *Limiter) Usage() Usage {
 	}
 }
 
-// Accept takes a connection, of which holder is the key, or reports that there are too many.
+// Accept counts a connection, whose key is holder, and returns true. It returns false if there are too many.
 func (l *Limiter) Accept(holder any, held int64, to *stats.Recorders) bool {
 	why := l.take(holder, held)
 	if why == "" {
@@ -85,7 +85,7 @@ func (l *Limiter) Accept(holder any, held int64, to *stats.Recorders) bool {
 	return false
 }
 
-// take returns the limit that keeps it from taking holder, "" if none does.
+// take counts a connection. It returns the limit that forbids that, or "" if none does.
 func (l *Limiter) take(holder any, held int64) (why string) {
 	if l.cfg.BytesHeld > 0 && held > l.cfg.BytesHeld {
 		return "bytes_held"
@@ -99,8 +99,8 @@ func (l *Limiter) take(holder any, held int64) (why string) {
 	return ""
 }
 
-// Admit notes the address of a connection that was accepted, or reports that there are too many of
-// it. Release is to follow in either case.
+// Admit counts an accepted connection under its address, and returns true. It returns false if there are
+// too many of that address. Release must follow in either case.
 func (l *Limiter) Admit(holder any, addr net.Addr, to *stats.Recorders) bool {
 	if l.cfg.ConnectionsPerAddress <= 0 {
 		return true
@@ -123,7 +123,7 @@ func (l *Limiter) Admit(holder any, addr net.Addr, to *stats.Recorders) bool {
 	return !tooMany
 }
 
-// addressOf is the address without its port; not valid if it has none.
+// addressOf returns the address without its port. The result is not valid if addr has no IP address.
 func addressOf(addr net.Addr) netip.Addr {
 	if tcp, ok := addr.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()
@@ -131,11 +131,11 @@ func addressOf(addr net.Addr) netip.Addr {
 	if addr == nil {
 		return netip.Addr{}
 	}
-	ap, _ := netip.ParseAddrPort(addr.String()) // of a wrapper's own type
+	ap, _ := netip.ParseAddrPort(addr.String()) // addr may be of a wrapper's own type
 	return ap.Addr().Unmap()
 }
 
-// Move has a connection be known by another key.
+// Move replaces the key of a connection.
 func (l *Limiter) Move(from, to any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,7 +145,7 @@ func (l *Limiter) Move(from, to any) {
 	}
 }
 
-// Release is called when a connection that was accepted has ended.
+// Release ends the count of a connection that was accepted.
 func (l *Limiter) Release(holder any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,7 +162,7 @@ func (l *Limiter) Release(holder any) {
 	}
 }
 
-// Full reports whether Enter would refuse an RPC, and counts that it does.
+// Full reports whether Enter would refuse an RPC. If so, it counts the RPC as refused.
 func (l *Limiter) Full(method string, held func() int64, to *stats.Recorders) bool {
 	why := l.whyNot(method, held)
 	if why != "" {
@@ -190,7 +190,7 @@ func (l *Limiter) refuse(why string, to *stats.Recorders) {
 	to.RecordInt64Count(refusedRPCs, 1, why)
 }
 
-// Enter reports whether an RPC may begin; Leave has to follow if it may.
+// Enter reports whether an RPC may begin. If it may, Leave must be called when the RPC ends.
 func (l *Limiter) Enter(method string, held func() int64, to *stats.Recorders) bool {
 	if l.exempt(method) {
 		return true
@@ -207,7 +207,7 @@ func (l *Limiter) Enter(method string, held func() int64, to *stats.Recorders) b
 	return true
 }
 
-// Leave follows the end of an RPC.
+// Leave is called when an RPC that could Enter has ended.
 func (l *Limiter) Leave(method string) {
 	if !l.exempt(method) {
 		l.rpcs.Add(-1)

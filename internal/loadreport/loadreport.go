@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loadreport is where package orca tells channels how to read the load that a
-// server reports in its trailers, without channels importing it.
+// Package loadreport connects channels with package orca, which reads the load that a
+// server reports in its trailers. Package orca registers its parser here, so channels do
+// not import package orca.
 package loadreport
 
 import (
@@ -10,15 +11,16 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// ParseFunc returns the report in the trailers, nil if there is none.
+// ParseFunc returns the load report in the trailers, or nil if there is none.
 type ParseFunc func(trailer metadata.MD) any
 
 var registered atomic.Pointer[ParseFunc]
 
-// Register makes f the parser for all channels. It is meant for an init function.
+// Register sets the parser that all channels use. Call it in an init function.
 func Register(f ParseFunc) { registered.Store(&f) }
 
-// Parse returns the report in the trailers, nil if there is none or nobody can read it.
+// Parse returns the load report in the trailers. It returns nil if there is no report, or
+// if no parser is registered.
 func Parse(trailer metadata.MD) any {
 	if f := registered.Load(); f != nil {
 		return (*f)(trailer)

@@ -30,16 +30,15 @@ type class struct {
 	kept   sync.Pool // of *[]byte with a capacity of exactly size
 	shards []shard   // a power of two of them
 	limit  int64     // how many arrays a shard may keep
-	// inexact is how many requests for arrays to keep are still served as all others are.
+	// inexact is how many requests for arrays to keep are still served like all others.
 	inexact atomic.Int32
 }
 
-// shard counts lent and kept arrays in one word, kept in the low half, so that a loan
-// and a return cost one atomic addition each. It fills a cache line, so that processors do
-// not share one.
+// shard counts lent and kept arrays in one word, so that a loan and a return cost one atomic addition each.
+// The low half counts the kept arrays. A shard fills a cache line, so that processors do not share one.
 type shard struct {
 	word      atomic.Int64
-	allocated atomic.Int64 // how many arrays were, that it counted first
+	allocated atomic.Int64 // how many arrays were allocated that it counted first
 	_         [48]byte
 }
 
@@ -88,8 +87,8 @@ func (c *class) get() (_ *[]byte, reused bool) {
 	return &b, false
 }
 
-// inexactRuns is how many requests for arrays to keep are served as all others are, after one that was
-// made for its request came back.
+// inexactRuns is how many requests for arrays to keep are served like all others, after an array that was
+// made for its request has come back.
 const inexactRuns = 31
 
 // wastes reports whether an array of the class is more than a fifth larger than length, which it holds.

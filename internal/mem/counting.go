@@ -10,7 +10,7 @@ type Pool interface {
 	Put(*[]byte)
 }
 
-// Forgetter is a Pool that can leave a buffer to whom it was lent, in place of Put.
+// Forgetter is a Pool that can leave a buffer to its borrower, in place of Put.
 type Forgetter interface {
 	Forget(b *[]byte)
 }
@@ -65,8 +65,8 @@ func (c *Counting) Put(b *[]byte) {
 	c.pool.Put(b)
 }
 
-// Forget leaves a buffer to the caller for good, as the other pool does; one that can't gets it
-// back no more.
+// Forget leaves a buffer to the caller for good, as the other pool does. If the other pool has no Forget,
+// it never gets the buffer back.
 func (c *Counting) Forget(b *[]byte) {
 	c.shardOf(b).returned(cap(*b))
 	if f, ok := c.pool.(Forgetter); ok {

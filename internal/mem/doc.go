@@ -6,7 +6,7 @@
 // and a Put that find a warm pool allocate nothing. What every pool here promises:
 //
 //   - Get(n) gives a slice of length exactly n. Its contents are unspecified:
-//     whoever needs zeroes writes them.
+//     a caller that needs zeroes writes them.
 //   - A request is served by an array near its size, or else by a plain
 //     allocation of just that size; see [Tiered].
 //   - What a pool keeps is bounded for each size, and all of it can be collected:

@@ -9,12 +9,12 @@ import (
 	"unsafe"
 )
 
-// unclearedFrom is from how many bytes on clearing an array that somebody is about to fill costs
-// more than it takes to avoid.
+// unclearedFrom is the length from which clearing an array, which its user is about to fill anyway, costs
+// more than avoiding that.
 const unclearedFrom = 32 << 10
 
-// fresh returns n bytes that nobody else has. Their contents are unspecified: what make clears,
-// whoever takes a buffer overwrites.
+// fresh returns n bytes that nobody else has. Their contents are unspecified: the user of a buffer
+// overwrites what make would clear.
 func fresh(n int) []byte {
 	if n < unclearedFrom {
 		return make([]byte, n)

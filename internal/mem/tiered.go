@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxWaste and freeWaste say when an array is too large for a request: above
-	// maxWaste times the request, unless it is no larger than freeWaste bytes.
+	// maxWaste and freeWaste say when an array is too large for a request: if it is larger than maxWaste
+	// times the request, and larger than freeWaste bytes.
 	maxWaste  = 4
 	freeWaste = 4 << 10
 )
@@ -82,8 +82,8 @@ func (t *Tiered) Get(length int) *[]byte {
 	return b
 }
 
-// GetExact is Get for who will probably Forget the buffer, and have somebody keep it: where an array of a
-// class would be more than a fifth larger than length the buffer is one of just that size. Put
+// GetExact is Get for a caller that will probably Forget the buffer, so that somebody keeps it. If an array
+// of a class would be more than a fifth larger than length, the buffer has an array of just that size. Put
 // drops that, so after a Put the next requests of about that size are served as by Get.
 func (t *Tiered) GetExact(length int) *[]byte {
 	if c := t.classFor(length); c != nil && c.wastes(length) && c.makesExact() {

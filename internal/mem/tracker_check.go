@@ -20,14 +20,12 @@ const poison = 0xDB
 
 var poisonPage = bytes.Repeat([]byte{poison}, 4096)
 
-// gentle is the size up to which an array that did not come from the pool is let go
-// without a check. Programs hand constants to NewBuffer, and with small ones
-// nothing ever happened to them.
+// gentle is the size up to which an array that did not come from the pool is let go without a check.
+// Programs hand constants to NewBuffer, and in other builds nothing happens to small ones.
 const gentle = 1 << 10
 
-// tracker knows of every array whether it is in the pool. The keys are weak: what the
-// pool or a caller drops can be collected, and the key of a later array at the same
-// address is another one.
+// tracker knows of every array whether it is in the pool. The keys are weak: an array that the pool or a
+// caller drops can be collected, and a later array at the same address has another key.
 type tracker struct {
 	mu     sync.Mutex
 	inPool map[weak.Pointer[byte]]bool // false: lent

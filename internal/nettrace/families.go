@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// families are those that there are traces of. Package trace keeps each for ever, and clients of a
-// server can make up any number of services: so there are so many at most, and those after them, and
-// those with longer names, are one.
+// families is the set of families that have traces. Package trace keeps each family for ever, and a
+// server's clients can make up any number of services. There are therefore at most maxFamilies
+// families. Services beyond that number, and those with names longer than longestFamily, share the
+// family otherFamily.
 type families struct {
 	mu    sync.Mutex
 	known map[string]struct{}
@@ -21,7 +22,8 @@ const (
 	otherFamily   = "other"
 )
 
-// of returns the family of a method, "/package.Service/Method": its service without the package.
+// of returns the family of a method, "/package.Service/Method": the name of its service without
+// the package, or otherFamily.
 func (f *families) of(method string) string {
 	name := service(method)
 	if len(name) > longestFamily {
@@ -43,7 +45,7 @@ func (f *families) of(method string) string {
 	return name
 }
 
-// service is the service of a method, without its package.
+// service returns the name of a method's service, without its package.
 func service(method string) string {
 	name := strings.TrimPrefix(method, "/")
 	if i := strings.IndexByte(name, '/'); i >= 0 {

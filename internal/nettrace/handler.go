@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package nettrace records RPCs for golang.org/x/net/trace, whose page /debug/requests shows
-// them: those of clients in the families "grpc.Sent." and the service's name, those of
-// servers in "grpc.Recv.". It brings html/template and text/template with it, with which the
-// linker can't leave out methods that nobody calls, so no package that a program imports for
-// other reasons imports this one.
+// them. A client's RPCs are in the family "grpc.Sent." followed by the service's name, and a
+// server's are in "grpc.Recv." followed by that name.
+//
+// The package imports html/template and text/template, which keep the linker from leaving out
+// methods that nobody calls. Therefore only packages that exist for these traces import it.
 package nettrace
 
 import (
@@ -20,8 +21,8 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Register has RPCs recorded of all channels and servers that are made from now on, while
-// enabled returns true when they begin.
+// Register records the RPCs of all channels and servers that are made from now on. It does not
+// record an RPC for which enabled returns false when it begins.
 func Register(enabled func() bool) {
 	telemetry.AddHandlers(&handler{enabled: enabled, family: "Sent", towards: "to"}, &handler{enabled: enabled, family: "Recv", towards: "from"})
 }
@@ -33,7 +34,7 @@ type handler struct {
 	services        families
 }
 
-// longestTitle is how many bytes of a method's name are the title of a trace.
+// longestTitle bounds the title of a trace, in bytes. Longer method names are cut.
 const longestTitle = 1 << 10
 
 func title(method string) string {
@@ -43,18 +44,18 @@ func title(method string) string {
 	return strings.Clone(method[:longestTitle])
 }
 
-// record is an RPC, or an attempt of one, that is recorded. It is in the context.
+// record is an RPC, or an attempt of one, that is being recorded. It is in the RPC's context.
 type record struct {
 	trace   trace.Trace
 	towards string
-	begun   bool // an end will be told
+	begun   bool // Begin has come, so End will come too
 }
 
-// recordKey is the key of a record. The side is a part of it: a handler's context is that of
-// the calls it makes.
+// recordKey is the context key of a record. It contains the side's handler, because a server
+// may make calls with the context of the RPC that it serves.
 type recordKey struct{ of *handler }
 
-// TagRPC begins a trace, which handlers find with trace.FromContext.
+// TagRPC begins a trace. A server's handlers can get it with trace.FromContext.
 func (h *handler) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
 	if !h.enabled() {
 		return ctx
@@ -86,7 +87,7 @@ func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	case *stats.Begin:
 		r.begun = true
 	case *stats.OutTrailer:
-		if !r.begun && !s.Client { // the last that is told of an RPC whose method nobody serves
+		if !r.begun && !s.Client { // the last event of an RPC whose method is not registered
 			r.trace.Finish()
 		}
 	case *stats.End:
@@ -94,7 +95,7 @@ func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
 	}
 }
 
-// introduce writes the first line.
+// introduce adds the first line to the trace.
 func (r *record) introduce(ctx context.Context, peer net.Addr) {
 	left := "none"
 	if d, ok := ctx.Deadline(); ok {
@@ -115,7 +116,7 @@ func (*handler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Conte
 
 func (*handler) HandleConn(context.Context, stats.ConnStats) {}
 
-// message is formatted when somebody looks at the page, if ever.
+// message is a line about a message. It is formatted only when the page is read.
 type message struct {
 	direction string
 	payload   any

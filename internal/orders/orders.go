@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package orders goes through every way in which something can go: every list of choices. It is for
-// tests of small state machines, which so see each order of a number of events.
+// Package orders runs a function with every possible list of choices. With it, tests of small state
+// machines go through every order of a number of events.
 package orders
 
-// Choices are those of one run.
+// Choices are the choices of one run.
 type Choices struct {
 	made  []int
-	among []int // of how many each was chosen
+	among []int // for each choice, among how many it was made
 	at    int
 }
 
-// IntN chooses one of n, from 0 on.
+// IntN chooses a number from 0 to n-1.
 func (c *Choices) IntN(n int) int {
 	if c.at == len(c.made) {
 		c.made, c.among = append(c.made, 0), append(c.among, n)
@@ -21,11 +21,11 @@ func (c *Choices) IntN(n int) int {
 	return k
 }
 
-// Made is what was chosen so far. It is valid during the run.
+// Made returns the choices made so far. The result is valid during the run.
 func (c *Choices) Made() []int { return c.made[:c.at] }
 
-// Each calls run with every list of choices, as long as that returns true, and returns how many
-// there were. What run does may depend on its choices alone.
+// Each calls run with every list of choices, as long as run returns true. It returns how many times it
+// has called run. Besides its choices, nothing may influence what run does.
 func Each(run func(*Choices) bool) (runs int) {
 	c := new(Choices)
 	for {
@@ -37,7 +37,7 @@ func Each(run func(*Choices) bool) (runs int) {
 	}
 }
 
-// next goes on to the next list, and reports whether there is one.
+// next moves on to the next list of choices, and reports whether there is one.
 func (c *Choices) next() bool {
 	c.made, c.among = c.made[:c.at], c.among[:c.at]
 	for n := len(c.made) - 1; n >= 0; n-- {

@@ -7,37 +7,35 @@ import (
 	"sync"
 )
 
-// afd is a backend of polls that each are one request to the system: it ends when the
-// socket is readable, and its end is told on a queue. So it is on Windows, whose socket
-// driver is called AFD. What asks the system is a requester, so that the logic runs in
-// tests on every system.
+// afd is a backend in which each poll is one request to the system. The request ends when the socket is
+// readable, and the system reports its end on a queue. Windows works like that; its socket driver is called
+// AFD. A requester talks to the system, so that the logic runs in tests on every system.
 type afd struct {
 	sys requester
 
 	mu      sync.Mutex
-	polls   map[int]*poll      // by socket; of each at most one
-	pending map[*poll]struct{} // these, and those that nobody waits for any more
+	polls   map[int]*poll      // by socket; at most one for each
+	pending map[*poll]struct{} // these, and polls that have not ended though nobody waits for them
 	spare   []*poll
 	closing bool
-	failed  bool // nobody is in wait any more, or ever will be
+	failed  bool // wait has failed: no goroutine is in it, or will be
 }
 
-// requester is the system's side. Only next blocks, and is called by one goroutine; the
-// others are called under one lock.
+// requester is the system's side. Only next blocks; one goroutine calls it. The other methods are called
+// under one lock, except free.
 type requester interface {
-	// request starts p for its socket. It does not end before its end was returned by next,
-	// and until then the system may write to it.
+	// request starts p for its socket. p has ended once next has returned it; until then the system may
+	// write to it.
 	request(p *poll) error
 	// cancel makes p end soon, if it has not.
 	cancel(p *poll)
-	// next returns a poll that has ended; nil if it was stopped, or if there is none
-	// and it shall not wait.
+	// next returns a poll that has ended. It returns nil after stop, or if there is none and wait is false.
 	next(wait bool) (*poll, error)
-	// ended is told of each that next returned, before it is used again.
+	// ended is called for each poll that next returned, before the poll is used again.
 	ended(p *poll)
 	// stop makes a next return nil.
 	stop()
-	// free gives back what the system holds. No poll is pending then.
+	// free gives back what the system holds. No poll is pending then, and no other method will be called.
 	free()
 }
 
@@ -48,15 +46,15 @@ type poll struct {
 	sys   any //nolint:unused // the requester's own, on Windows
 }
 
-// spares is how many polls that have ended are kept for others.
+// spares is how many polls that have ended are kept for reuse.
 const spares = 256
 
 func newAFD(sys requester) *afd {
 	return &afd{sys: sys, polls: map[int]*poll{}, pending: map[*poll]struct{}{}}
 }
 
-// arm leaves a poll that is under way as it is: whether it ends for what is there already
-// or for what comes, it wakes the one who waits now.
+// arm leaves a poll that is under way as it is. Whether that ends for input that is there already or for
+// input that comes, it wakes the handle that waits now.
 func (a *afd) arm(fd int, token uint64, first bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -65,7 +63,7 @@ func (a *afd) arm(fd int, token uint64, first bool) error {
 			p.token = token
 			return nil
 		}
-		a.drop(p) // that of a socket which was closed, and had this number
+		a.drop(p) // the poll of a closed socket that had this number
 	}
 	p := a.take()
 	p.fd, p.token = fd, token
@@ -86,7 +84,7 @@ func (a *afd) disarm(fd int) {
 	}
 }
 
-// drop makes nobody wait for p. mu is held, as in all below but wait and close.
+// drop forgets p: its end wakes nobody. The caller of drop, take and keep must hold mu.
 func (a *afd) drop(p *poll) {
 	delete(a.polls, p.fd)
 	a.sys.cancel(p)
@@ -126,7 +124,7 @@ func (a *afd) wait(tokens []uint64) (int, error) {
 	}
 }
 
-// collect waits for the end of a poll, and takes those with it that have ended as well.
+// collect waits for the end of a poll, and also takes the others that have ended by then.
 func (a *afd) collect(tokens []uint64) (n int, err error) {
 	for wait := true; n < len(tokens); wait = false {
 		p, err := a.sys.next(wait)
@@ -144,7 +142,7 @@ func (a *afd) collect(tokens []uint64) (n int, err error) {
 	return n, nil
 }
 
-// ended notes that p has, and returns for whom, if somebody waits for it.
+// ended notes that p has ended. It returns p's token, and whether that is still waited for.
 func (a *afd) ended(p *poll) (token uint64, wanted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -164,8 +162,8 @@ func (a *afd) over() bool {
 	return a.closing && len(a.pending) == 0
 }
 
-// close cancels all polls; wait returns when the last of them has ended. If wait has failed, nobody
-// learns of their end, so their memory is kept for good: the system may still write to it.
+// close cancels all polls; wait returns when the last of them has ended. If wait has failed, nobody learns
+// when they end, so their memory is kept for good: the system may still write to it.
 func (a *afd) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -184,5 +182,5 @@ func (a *afd) close() {
 	}
 }
 
-// abandoned keeps the memory of polls of which the system never told the end.
+// abandoned keeps the memory of polls whose end the system never reported.
 var abandoned sync.Map

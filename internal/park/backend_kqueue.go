@@ -16,9 +16,8 @@ const (
 	takes     = false
 )
 
-// keventQueue waits in the kernel with a thread of its own, and is stopped through a
-// pipe: a kqueue can't be made non-blocking everywhere, so that the runtime's
-// poller doesn't take it.
+// keventQueue waits in the kernel on a thread of its own, and is stopped through a pipe. A kqueue can't be
+// made non-blocking everywhere, so the runtime's poller does not take it.
 type keventQueue struct {
 	fd           int
 	stopR, stopW int
@@ -85,7 +84,7 @@ func (q *keventQueue) next(fds []int) (int, error) {
 	}
 }
 
-// stop is heard by next as the end of the pipe.
+// stop closes the pipe, which next notices.
 func (q *keventQueue) stop() { unix.Close(q.stopW) }
 
 func (q *keventQueue) free() {

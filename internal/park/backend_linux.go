@@ -18,22 +18,21 @@ const (
 	takes     = true
 )
 
-// epoll is a set of the kernel's, in which the sockets are, with a few waiters.
+// epoll is an epoll set with the sockets in it, and a few waiters.
 type epoll struct {
 	fd    int
 	waits [3]epollWaiter
-	users atomic.Int32 // who has use for fd: those that wait, and the poller until close
+	users atomic.Int32 // users of fd: the goroutines that wait, and the poller until close
 
 	events [batch]unix.EpollEvent // owned by the leader
 }
 
-// epollWaiter is an epoll set, too. It has one member, the set of the sockets, and asks that for one
-// event, or for none. Go's runtime waits for the epollWaiter's descriptor, so that a goroutine that waits
-// here is parked and takes no thread. To make another waiter the leader's takes one system call, and wakes
-// nobody.
+// epollWaiter is an epoll set, too. Its one member is the set of the sockets. It asks that for one event,
+// or for none. Go's runtime waits for the epollWaiter's descriptor, so that a goroutine that waits here is
+// parked and takes no thread. Making another waiter the leader's takes one system call, and wakes nobody.
 //
-// The event of the inner set is taken before the sockets' events are, and asked for again afterwards:
-// the kernel does not report an event again as long as the last one was not taken.
+// The event of the inner set is taken before the sockets' events are, and asked for again afterwards: the
+// kernel does not report an event again until the last one has been taken.
 type epollWaiter struct {
 	of    *epoll
 	file  *os.File
@@ -44,9 +43,9 @@ type epollWaiter struct {
 	take func(fd uintptr) bool
 	ask  func(fd uintptr)
 
-	refused refusal // of ask: once it has asked, another may be the leader already
+	refused refusal // the error of ask: as soon as ask has asked, another goroutine may be the leader
 
-	// of take; owned by the goroutine that waits
+	// arguments and results of take; owned by the goroutine that waits
 	most int
 	n    int
 	err  error
@@ -120,12 +119,12 @@ func (e *epoll) close() {
 func (e *epoll) arm(fd int, token uint64, first bool) error {
 	slot, gen := splitToken(token)
 	ev := unix.EpollEvent{
-		// An event disarms: a busy connection, which never parks, costs nothing.
+		// An event disarms the socket, so a busy connection, which never parks, costs nothing.
 		Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLONESHOT,
 		Fd:     int32(slot), Pad: int32(gen), // together the 64 bits of user data
 	}
-	// The other operation is for a registration that went, or stayed, together
-	// with a duplicate of the descriptor.
+	// The other operation is for a registration that went away, or stayed, because of a duplicate of the
+	// descriptor.
 	op, other, wrong := unix.EPOLL_CTL_MOD, unix.EPOLL_CTL_ADD, unix.ENOENT
 	if first {
 		op, other, wrong = other, op, unix.EEXIST
@@ -170,8 +169,8 @@ func (s *epollWaiter) wait(tokens []uint64) (int, error) {
 	return s.n, nil
 }
 
-// takeEvents never blocks; with none, rc.Read waits and calls it again. The runtime has begun
-// to note what becomes ready before it is called first: what it does not see will be told.
+// takeEvents never blocks. If it finds no event, rc.Read waits and calls it again. The runtime begins to
+// note readiness before the first call, so it will report what that call does not see.
 func (s *epollWaiter) takeEvents(fd uintptr) bool {
 	if !s.armed.Load() {
 		return false
@@ -202,7 +201,7 @@ func epollNow(fd int, events []unix.EpollEvent) (n int, err error) {
 	}
 }
 
-// epollRaw is a call of which the scheduler is not told.
+// epollRaw makes the system call without telling the scheduler.
 func epollRaw(fd int, events []unix.EpollEvent) (int, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(fd), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
 	if errno != 0 {
@@ -224,7 +223,7 @@ func (s *epollWaiter) askFor(fd uintptr) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(int(fd), unix.EPOLL_CTL_MOD, s.of.fd, &ev))
 }
 
-// refusal is an error that a callback met whose caller may be no more the owner of anything.
+// refusal is an error of a callback. The goroutine that called it may own nothing any more by then.
 type refusal struct{ atomic.Pointer[error] }
 
 func (r *refusal) note(err error) {

@@ -14,7 +14,7 @@ const (
 	takes     = false
 )
 
-// What the socket driver is asked: to tell when one of these has happened to a socket.
+// The driver is asked to report when one of these has happened to a socket.
 const (
 	ioctlPoll = 0x00012024 // IOCTL_AFD_POLL
 
@@ -40,9 +40,8 @@ type pollInfo struct {
 	status    int32
 }
 
-// request is a poll as the system knows it, by the address of its first field. The system
-// writes to it until the poll has ended; a poll that is pending is kept reachable, and the
-// heap's objects do not move.
+// request is a poll as the system knows it, by the address of its first field. The system writes to it
+// until the poll has ended. A pending poll is kept reachable, and objects on the heap do not move.
 type request struct {
 	overlapped windows.Overlapped
 	info       pollInfo
@@ -50,8 +49,8 @@ type request struct {
 	device     *device
 }
 
-// device is an opening of the driver, with a list of polls of its own. The system goes
-// through that at each end of one, and so it is kept short.
+// device is one opening of the driver, with a list of polls of its own. The system goes through the whole
+// list each time that a poll ends, so the list is kept short.
 type device struct {
 	handle windows.Handle
 	polls  int
@@ -59,8 +58,8 @@ type device struct {
 
 const devicePolls = 32
 
-// queue is where the system tells the ends of polls: a completion port. It is not the Go
-// runtime's, which can't be shared; the goroutine in next keeps a thread of its own.
+// queue is the completion port on which the system reports the ends of polls. The Go runtime's own port
+// can't be shared, so the goroutine in next keeps a thread.
 type queue struct {
 	port    windows.Handle
 	devices []*device
@@ -80,7 +79,7 @@ func newBackend() (backend, error) {
 	return newAFD(q), nil
 }
 
-// device returns one that has room.
+// device returns a device that has room for a poll.
 func (q *queue) device() (*device, error) {
 	if n := len(q.room); n > 0 {
 		return q.room[n-1], nil
@@ -131,7 +130,7 @@ func (q *queue) request(p *poll) error {
 	}
 	info, size := (*byte)(unsafe.Pointer(&r.info)), uint32(unsafe.Sizeof(r.info))
 	err = windows.DeviceIoControl(d.handle, ioctlPoll, info, size, info, size, nil, &r.overlapped)
-	// Also where it has ended already that is told on the queue.
+	// Even if the poll has ended already, its end is reported on the queue.
 	if err != nil && err != windows.ERROR_IO_PENDING {
 		return os.NewSyscallError("DeviceIoControl", err)
 	}

@@ -13,27 +13,25 @@ import (
 
 // Owner is a connection as the poller knows it.
 type Owner interface {
-	// RawConn is the socket to watch, always the same. It is called by anyone, at
-	// any time.
+	// RawConn returns the socket to watch, always the same. Any goroutine may call it at any time.
 	RawConn() syscall.RawConn
-	// Wake confers the reader's role. It is called on a goroutine of the poller or the
-	// walk's, without locks, and must not block: it hands the connection to a
-	// goroutine that reads. A wake without input is possible; the reader tries,
-	// finds nothing and parks again.
+	// Wake confers the reader's role. A goroutine of the poller or the walk calls it without locks. It must
+	// not block: it hands the connection to a goroutine that reads. A wake without input is possible; the
+	// reader then tries, finds nothing and parks again.
 	Wake()
 	// Run confers the role as Wake does, and reads on the caller's goroutine, for as
 	// long as it likes.
 	Run()
 }
 
-// Handle is one connection's place in the poller. It is meant to be a field of
-// the connection, and must not be copied after Init. All methods are safe for
-// concurrent use, Park as the holder of the reader's role.
+// Handle is one connection's place in the poller. It is meant to be a field of the connection, and must not
+// be copied after Init. All methods are safe for concurrent use, but only the holder of the reader's role
+// may call Park.
 type Handle struct {
 	word atomic.Uint64 // a word
 
-	// mu orders what is told to the kernel: an arming under way and a Close
-	// don't overlap. It is never held while waiting or calling out.
+	// mu orders what is told to the kernel: an arming under way and a Close don't overlap. It is never held
+	// during a wait, or while Wake or Run is called.
 	mu   sync.Mutex
 	slot uint32 // in the poller's table; 0: not registered. Guarded by mu.
 	gen  uint32 // of the last arming. Guarded by mu.
@@ -42,8 +40,8 @@ type Handle struct {
 	set   *set
 }
 
-// backend is the kernel's side. Only wait blocks. arm and disarm are called
-// between newBackend and close, wait by one goroutine until it fails.
+// backend is the kernel's side. Only wait blocks; one goroutine calls it until it fails. arm and disarm are
+// called only between newBackend and close.
 type backend interface {
 	// arm asks for one event with this token when fd is readable, at its end,
 	// or in error; at once if it is so now. It replaces an earlier arming.
@@ -57,14 +55,13 @@ type backend interface {
 	close()
 }
 
-// multiWaiter is a backend at which several goroutines can wait, each with a waiter of its own. One
-// waiter is the leader's, to begin with the first: only there events arrive. The backend's own wait is not
-// called.
+// multiWaiter is a backend at which several goroutines can wait, each at a waiter of its own. One waiter is
+// the leader's, at first the first one: events arrive only there. Nobody calls the backend's own wait.
 type multiWaiter interface {
 	backend
 	waiters() []waiter
-	// hold and release are called around all that a goroutine does with waiters. What the waiters
-	// share is freed when nobody holds it and the backend is closed.
+	// hold and release enclose everything that a goroutine does with waiters. What the waiters share is
+	// freed once the backend is closed and nobody holds it.
 	hold()
 	release()
 	// now stores the tokens of events that are pending at this moment in tokens. Any goroutine may call
@@ -82,17 +79,17 @@ type waiter interface {
 	promote() error
 }
 
-// calmer is a backend that can take back an arming, at the price of one.
+// calmer is a backend that can take back an arming, for the cost of one.
 type calmer interface {
-	// calm keeps what arm has asked for from coming, as far as it has not come yet.
+	// calm takes back arm: an event that has not come yet does not come.
 	calm(fd int)
 }
 
 // batch is how many events one look at the kernel takes.
 const batch = 64
 
-// set is a group of handles with one poller, which runs while any of them is
-// registered. To park and to wake takes nothing of it that another handle waits for.
+// set is a group of handles with one poller, which runs while any of them is registered. Parking and waking
+// a registered handle rarely takes a lock of the set.
 type set struct {
 	open   func() (backend, error)
 	pace   time.Duration // of the walk; 0: there is none
@@ -103,8 +100,8 @@ type set struct {
 	err error // the poller failed; no further parking
 }
 
-// poller is a running backend. Its table is its own: an event that a stopped
-// poller has still to deal with finds nobody there.
+// poller is a running backend with a table of its own: if a stopped poller still has an event to deal with,
+// it finds no handle there.
 type poller struct {
 	set       *set
 	backend   backend
@@ -119,17 +116,16 @@ type poller struct {
 	walked int         // where in the table it is
 }
 
-// followers are the waiters of a poller that are not the leader's. The poller works as the
-// leader/followers pattern says: one goroutine, the leader, waits for events. When it has taken one it
-// promotes a follower, which waits already, and reads the connection itself. So no goroutine is woken
-// for the connection, and no thread of the system to run one. That is most of what an event costs
-// where events are few.
+// followers are the waiters of a poller that are not the leader's. The poller uses the leader/followers
+// pattern: one goroutine, the leader, waits for events. When it has taken one it promotes a follower, which
+// is waiting already, and reads the connection itself. So neither a goroutine nor a thread of the system
+// has to be woken for the connection. Waking them is most of what an event costs where events are few.
 //
 //   - A leader that has taken events promotes a waiter, a follower's or its own, before it runs
 //     anything that may block. So at each moment either one waiter is the leader's, or one goroutine is
 //     about to promote one.
-//   - Only the leader takes a waiter out of ready. Its own becomes free then, for the goroutine that
-//     comes back from what it ran.
+//   - Only the leader takes a waiter out of ready. Its own becomes free then, for a goroutine that
+//     has finished what it ran.
 //   - Where events are frequent, a goroutine that has read a connection takes the next event itself,
 //     without being the leader, and goes on so for a moment. The leader is left alone: it learns of what
 //     is pending if this goroutine blocks, or when a thread looks for events.
@@ -142,12 +138,11 @@ type followers struct {
 	slowPenalty atomic.Int32 // how many of the next events are handed to other goroutines
 }
 
-// table gives each registered handle a number that the kernel can hold, so that
-// it holds no Go pointer. Numbers start at 1 and are reused; the generation goes
-// on counting where the number's last holder stopped, so that an event for that
-// one does not pass for the new holder's.
+// table gives each registered handle a number that the kernel can hold, so that the kernel holds no Go
+// pointer. Numbers start at 1 and are reused. The generation goes on counting where the number's last
+// holder stopped, so that an event for that holder is not taken for one of the new holder.
 //
-// All but get is called with the set's mu.
+// The caller must hold the set's mu, except for get.
 type table struct {
 	chunks atomic.Pointer[[]*chunk] // replaced as it grows
 	n      uint32                   // how many slots there are
@@ -155,7 +150,7 @@ type table struct {
 	used   int
 }
 
-// chunk is some of the slots. They stay where they are, so that get needs no lock.
+// chunk is a block of slots. Slots never move, so that get needs no lock.
 type chunk [256]slot
 
 type slot struct {

@@ -32,9 +32,9 @@
 // moment, before it waits again: a few connections are read one after the other sooner than
 // goroutines, and threads, wake for them.
 //
-// Where many connections have input at once their owners are woken a batch at a time, and those of a
-// batch run, or block, before the next is woken: see wakeThrottle. So a burst takes the stacks and buffers
-// of hundreds of readers, not of all.
+// Where many connections have input at once their owners are woken a batch at a time. The next batch waits
+// until the owners of the last one have run, or block: see wakeThrottle. So a burst takes the stacks and
+// buffers of hundreds of readers, not of all.
 //
 // # Wakes
 //
@@ -42,11 +42,11 @@
 // arrived before Park wakes at once; and a Kick that finds the reader at work
 // leaves a note that makes its next Park fail.
 //
-// A socket that somebody closes below its connection, because they kept it, leaves
-// the kernel's set without an event. A slow walk finds these and wakes them as the
-// poller does: while anyone is parked it looks at them every five seconds, at all of up to
-// 16,384; of more at a part, so that each is looked at within two and a half minutes. It is
-// one timer, which stops with the poller.
+// If a program keeps the socket of a connection and closes it, the socket leaves the kernel's set without
+// an event. A slow walk finds such sockets and wakes their owners as the poller does. While any handle is
+// parked it looks every five seconds, at all handles if there are up to 16,384; of more it looks at a part,
+// so that each is looked at within two and a half minutes. The walk is one timer, which stops with the
+// poller.
 //
 // # Systems
 //

@@ -2,8 +2,8 @@
 
 package park
 
-// rouse wakes whom the events are for and still concern, but for one, which it returns: that
-// one's role is the caller's to confer.
+// rouse wakes the owners of the handles that the events are for and still concern, except one, which it
+// returns: the caller has to confer the role on that one.
 func (p *poller) rouse(tokens []uint64) (one *Handle) {
 	for _, token := range tokens {
 		index, gen := splitToken(token)
@@ -17,9 +17,8 @@ func (p *poller) rouse(tokens []uint64) (one *Handle) {
 	return one
 }
 
-// fail is the end of a poller's goroutine: by close, or because the system
-// refuses to wait. Nobody may then stay parked. All are woken, and their next
-// Park fails, so that they wait in reads.
+// fail ends a poller's goroutine: the poller was closed, or the system refuses to wait. Nobody may then
+// stay parked. fail wakes all handles, and their next Park fails, so that they wait in reads.
 func (p *poller) fail(err error) {
 	p.set.mu.Lock()
 	var all []*Handle

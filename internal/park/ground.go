@@ -4,26 +4,27 @@ package park
 
 import "google.golang.org/grpc/internal/warm"
 
-// Ground is what a connection stands on: a poller with its kernel, a sweeper, and the goroutines
-// of its tasks. Those of a process share one, which has no value of its own. Another one is for
-// who decides what comes next, such as a simulation (package simulation).
+// Ground is what connections stand on: a poller with its kernel, a sweeper, and the goroutines that run
+// tasks. The connections of a process share one, for which a nil *Ground stands. Another Ground is for a
+// program that decides what happens next, such as a simulation (package simulation).
 type Ground struct {
 	set     set
 	sweeper *Sweeper
 	kernel  Kernel
 }
 
-// Kernel is what another Ground asks of a system. Arm, Disarm and Calm may be called by any
-// goroutine, with locks held: they must not wait.
+// Kernel is what another Ground needs from a system. Any goroutine may call Arm, Disarm and Calm, with
+// locks held: they must not wait.
 type Kernel interface {
 	// Arm asks for one event with this token when fd is readable, at its end, or in error; at
 	// once if it is so now. It replaces an earlier arming. first says that fd is new.
 	Arm(fd int, token uint64, first bool) error
-	// Calm takes back what Arm has asked for, Disarm forgets fd as well.
+	// Calm takes back what Arm has asked for. Disarm does so and forgets fd.
 	Calm(fd int)
 	Disarm(fd int)
-	// Wait blocks until there are events, and puts their tokens into tokens, or until closed is,
-	// and then fails. A goroutine calls it from the first handle that parks until the last has closed.
+	// Wait blocks until there are events, stores their tokens in tokens, and returns how many they are. It
+	// fails once closed is closed. One goroutine calls it, from when the first handle parks until the last
+	// one has closed.
 	Wait(closed <-chan struct{}, tokens []uint64) (int, error)
 	// Go runs a task on another goroutine.
 	Go(warm.Task)
@@ -38,8 +39,8 @@ func NewGround(k Kernel) *Ground {
 	}
 }
 
-// Sweeper is the one of the connections that stand on g; nil stands for the process's ground here
-// and below.
+// Sweeper returns the sweeper of the connections that stand on g. A nil g stands for the process's ground,
+// also in the methods below.
 func (g *Ground) Sweeper() *Sweeper {
 	if g == nil {
 		return processSweeper
@@ -47,7 +48,7 @@ func (g *Ground) Sweeper() *Sweeper {
 	return g.sweeper
 }
 
-// Takes reports whether Take is cheap there.
+// Takes reports whether Take is cheap on g.
 func (g *Ground) Takes() bool { return g != nil || takes }
 
 // Go runs t on another goroutine. It never blocks.
@@ -59,7 +60,7 @@ func (g *Ground) Go(t warm.Task) {
 	g.kernel.Go(t)
 }
 
-// InitOn is Init on g.
+// InitOn does what Init does, on ground g.
 func (h *Handle) InitOn(g *Ground, o Owner) {
 	if g == nil {
 		h.Init(o)
@@ -68,7 +69,7 @@ func (h *Handle) InitOn(g *Ground, o Owner) {
 	h.init(&g.set, o)
 }
 
-// foreign makes a Kernel, which came from outside this package, a backend.
+// foreign turns a Kernel, which comes from outside this package, into a backend.
 type foreign struct {
 	Kernel
 	closed chan struct{}

@@ -4,21 +4,20 @@ package park
 
 import "sync"
 
-// Init makes the handle ready, active, for o. It registers nothing yet. A nil o
-// is allowed: Park then fails with ErrUnsupported.
+// Init makes the handle active, for owner o. It registers nothing yet. A nil o is allowed: Park then fails
+// with ErrUnsupported.
 func (h *Handle) Init(o Owner) { h.init(&process, o) }
 
 func (h *Handle) init(s *set, o Owner) { h.set, h.owner = s, o }
 
-// Park gives up the reader's role until the socket is readable, at its end, or
-// in error, or until someone else takes it. With a nil error the caller must
-// not touch the reader's state any more; all of that may have happened already.
-// With any error the caller still holds the role: see ErrKicked and ErrClosed;
-// with others (no support, out of descriptors or of the kernel's watches) it
-// goes on with a goroutine that waits in a read.
+// Park gives up the reader's role until the socket is readable, at its end, or in error, or until someone
+// else takes the role. With a nil error the caller must not touch the reader's state any more: all of that
+// may have happened already. With any error the caller still holds the role: see ErrKicked and ErrClosed.
+// After other errors (no support, out of descriptors or of the kernel's watches) the caller goes on with a
+// goroutine that waits in a read.
 //
-// The caller has read until there was nothing left, or has at least looked
-// since it took the role; bytes that a layer above holds don't wake.
+// Before it calls Park, the caller must have read until nothing was left, or at least have looked for input
+// since it took the role. Bytes that a layer above the socket holds do not wake a reader.
 func (h *Handle) Park() error {
 	if h.set == nil || h.owner == nil {
 		return ErrUnsupported
@@ -56,13 +55,13 @@ func (h *Handle) Park() error {
 	if h.wakeGen(h.gen) {
 		return err
 	}
-	// Kicked or closed in between: the role is theirs, and the next Park, if
-	// there is one, will say what is wrong.
+	// A Kick or a Close came in between and took the role. The next Park, if there is one, will return the
+	// error.
 	return nil
 }
 
-// Take takes the reader's role, if the handle is parked, for a caller that reads at once, and has
-// the kernel tell of no input meanwhile. Unlike Kick it leaves nothing behind if it returns false.
+// Take takes the reader's role, if the handle is parked, for a caller that reads at once. It tells the
+// kernel to report no input meanwhile. Unlike Kick, it changes nothing if it returns false.
 func (h *Handle) Take() bool {
 	if !h.take() {
 		return false
@@ -88,9 +87,8 @@ func (h *Handle) Take() bool {
 // now no event will come. Otherwise the reader is at work, and its next Park
 // fails with ErrClosed. Further calls return false.
 //
-// It is best called before the connection is closed. After it also works; but
-// if the descriptor was duplicated, the kernel then watches the other one on,
-// and its events are dropped.
+// It is best called before the connection is closed. It also works afterwards; but if the descriptor was
+// duplicated, the kernel then goes on watching the duplicate, whose events are dropped.
 func (h *Handle) Close() bool {
 	var wasParked bool
 	for {
@@ -110,13 +108,13 @@ func (h *Handle) Close() bool {
 	return wasParked
 }
 
-// Wake has the owner start a reader. It is for the caller that Close told to run its exit path
-// and has that done by a reader of its own.
+// Wake makes the owner start a reader. It is for a caller that Close told to run the exit path, and that
+// leaves this to the new reader.
 func (h *Handle) Wake() { h.owner.Wake() }
 
-// arm tells the kernel, while Control keeps the descriptor from being closed
-// and its number from being reused. mu is held and the handle is registered,
-// which keeps the poller's own descriptor open too.
+// arm tells the kernel to watch the socket. Control keeps the descriptor from being closed and its number
+// from being reused meanwhile. The caller holds mu, and the handle is registered, which keeps the poller's
+// own descriptor open too.
 func (h *Handle) arm(first bool) error {
 	be, err := h.set.backend(true)
 	if err != nil {
@@ -133,8 +131,8 @@ func (h *Handle) arm(first bool) error {
 	return err
 }
 
-// arming is one call of a backend's arm, or calm, with the callbacks that a RawConn wants: bound
-// once, as a closure each time would allocate.
+// arming is one call of a backend's arm or calm. It has the callbacks that a RawConn takes, which are bound
+// once: a closure for each call would allocate.
 type arming struct {
 	control func(fd uintptr)
 	calm    func(fd uintptr)
@@ -153,7 +151,7 @@ var armings = sync.Pool{New: func() any {
 	return a
 }}
 
-// disarm makes the kernel forget the socket, unless that is closed already.
+// disarm makes the kernel forget the socket, unless the socket is closed already.
 func (h *Handle) disarm() {
 	if be, err := h.set.backend(false); err == nil {
 		_ = h.owner.RawConn().Control(func(fd uintptr) { be.disarm(int(fd)) })

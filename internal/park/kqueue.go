@@ -19,7 +19,7 @@ type kqueue struct {
 
 	mu     sync.Mutex
 	tokens map[int]uint64
-	gone   bool // nobody is in wait any more, or ever will be
+	gone   bool // no goroutine is in wait any more, or ever will be
 }
 
 // kernelQueue is the system's side. Only next blocks, and is called by one goroutine.
@@ -29,22 +29,22 @@ type kernelQueue interface {
 	add(fd int) error
 	// remove forgets fd.
 	remove(fd int)
-	// next waits for events, and puts the descriptors that they are of into fds. After
-	// stop that is stopped, again and again.
+	// next waits for events, and stores their descriptors in fds. After stop it stores stopped, in each
+	// call.
 	next(fds []int) (int, error)
 	stop()
 	// free gives back what the system holds, once nobody is in next.
 	free()
 }
 
-// stopped stands for a descriptor.
+// stopped takes the place of a descriptor once the queue was stopped.
 const stopped = -1
 
 func newKqueue(kernel kernelQueue) *kqueue {
 	return &kqueue{kernel: kernel, tokens: map[int]uint64{}}
 }
 
-// arm notes the token first: the event may be there before add returns.
+// arm stores the token first: the event may be there before add returns.
 func (k *kqueue) arm(fd int, token uint64, _ bool) error {
 	k.mu.Lock()
 	k.tokens[fd] = token
@@ -94,8 +94,8 @@ func (k *kqueue) lookUp(fds []int, tokens []uint64) (found int, over bool) {
 	return found, false
 }
 
-// close is heard by wait; the goroutine there is then the only one left to use the kernel's
-// queue, and gives it back.
+// close makes wait return. The goroutine in wait is then the only one left that uses the kernel's queue,
+// and frees it.
 func (k *kqueue) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,16 +13,17 @@ const (
 	// maxInline is how long a goroutine of the poller may read a connection, its handler included, and
 	// for how long it goes on to other connections.
 	maxInline = 500 * time.Microsecond
-	// slowPenalty is how many events are handed to other goroutines after one that took longer.
+	// slowPenalty is how many events are handed to other goroutines after one that took longer than
+	// maxInline.
 	slowPenalty = 64
 )
 
-// onlyWaiter is the waiter of a backend that has one.
+// onlyWaiter is the waiter of a backend that has only one.
 type onlyWaiter struct{ backend }
 
 func (onlyWaiter) promote() error { return nil }
 
-// start has a goroutine wait for events.
+// start starts a goroutine that waits for events.
 func (p *poller) start() {
 	all := []waiter{onlyWaiter{p.backend}}
 	if p.multi != nil {
@@ -82,8 +83,8 @@ func (p *poller) serve(w waiter) {
 	}
 }
 
-// atOnce is how many events to take: one where the goroutine that takes it goes on to the others. Where nobody may
-// run programs' code here it does not.
+// atOnce returns how many events to take: one where the goroutine that takes it goes on to the other events
+// itself. It does not do that where programs' code must not run on it (see warm.Forbidden).
 func (p *poller) atOnce() int {
 	if p.multi != nil && !warm.Forbidden() && pulse.On() && p.followers.slowPenalty.Load() == 0 {
 		return 1
@@ -92,7 +93,7 @@ func (p *poller) atOnce() int {
 }
 
 // readOn reads h on this goroutine, which has no waiter, and then, one by one, the connections that have
-// input by then. Where that does not end soon the owners of the others are woken.
+// input by then. If that takes longer than maxInline, it wakes the owners of the others.
 func (p *poller) readOn(h *Handle, tokens []uint64, throttle *wakeThrottle, g *warm.Goroutine) {
 	start := time.Now()
 	for before := start; ; {
@@ -148,7 +149,8 @@ func (p *poller) promoteFollower() bool {
 	return false
 }
 
-// rejoin returns a waiter, which becomes ready; nil if all have a goroutine.
+// rejoin returns a waiter for this goroutine, or nil if each waiter has a goroutine. It also makes the
+// waiter ready.
 func (f *followers) rejoin() waiter {
 	select {
 	case w := <-f.free:

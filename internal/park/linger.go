@@ -6,6 +6,6 @@ package park
 
 import "time"
 
-// Linger is how often the process's sweeper looks: a connection that is quiet
-// is found between one and two of these later, sooner where there are many.
+// Linger is the period of the process's sweeper. It finds a quiet connection between one and two periods
+// later, sooner where there are many connections.
 const Linger = 100 * time.Millisecond

@@ -17,7 +17,7 @@ func ReadStats() Stats { return process.stats() }
 // goroutine each.
 func Supported() bool { return supported }
 
-// Takes reports whether Take is cheap: the system can be told to keep an event to itself.
+// Takes reports whether Take is cheap: the system can be told not to report an event.
 func Takes() bool { return takes }
 
 // process is the set of all connections. Tests have others.
@@ -71,9 +71,9 @@ func (s *set) unregister(h *Handle) {
 	}
 }
 
-// backend returns the backend for a registered handle: it neither changes nor
-// closes as long as that stays registered. It fails once the poller has. parks says
-// that the handle is parked, or was a moment ago.
+// backend returns the backend for a registered handle. The backend neither changes nor closes as long as
+// the handle stays registered. The call fails once the poller has failed. parks says that the handle is
+// parked, or was a moment ago.
 func (s *set) backend(parks bool) (backend, error) {
 	p := s.p.Load()
 	if p.failed.Load() {

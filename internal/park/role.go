@@ -14,7 +14,7 @@ func (h *Handle) swap(from, to word) bool {
 	if from == to {
 		return h.load() == from
 	}
-	// Up before, down after: the count is never below zero.
+	// The count goes up before the swap and down after it, so that it is never below zero.
 	if to.state() == parked {
 		h.set.parked.At(unsafe.Pointer(h)).Add(1)
 	}
@@ -55,7 +55,7 @@ func (h *Handle) Kick() bool {
 	}
 }
 
-// take is for a goroutine that reads without being woken, and leaves no note.
+// take takes the role for a goroutine that reads without being woken. If it fails, it leaves no note.
 func (h *Handle) take() bool {
 	w := h.load()
 	next, won := w.take()

@@ -13,21 +13,21 @@ var (
 	// ErrKicked: there was a Kick since the last Park that succeeded; look at
 	// what the kicker may have left, and park again.
 	ErrKicked = errors.New("park: kicked")
-	// ErrParked: Park by someone who isn't the reader, which is a mistake.
+	// ErrParked: the caller of Park was not the reader, which is a mistake.
 	ErrParked = errors.New("park: already parked")
 )
 
-// word is the whole state of a handle: a state in the low bits and, while
-// parked, the generation of the arming that may wake it. Its methods say what a
-// word becomes; the goroutine that swaps it in has made the transition.
+// word is the whole state of a handle: a state in the low bits and, while the handle is parked, the
+// generation of the arming that may wake it. Its methods return what the word becomes; the goroutine that
+// swaps that in has made the transition.
 //
 //	from    park(g)    wake(g)            kick      take      close
 //	active  parked(g)  -                  noted     -         closed
 //	noted   active(*)  -                  -         -         closed
-//	parked  error      active if g is it  active    active    closed, by who runs the exit
+//	parked  error      active if g is it  active    active    closed; the closer runs the exit path
 //	closed  error      -                  -         -         -
 //
-// "-" changes nothing and wins nothing. (*) and fails with ErrKicked.
+// "-" changes nothing and confers no role. (*) Park fails with ErrKicked.
 type word uint64
 
 const (
@@ -44,7 +44,7 @@ func parkedAs(gen uint32) word { return word(gen)<<stateBits | parked }
 
 func (w word) state() word { return w & stateMask }
 
-// gen is the arming of a parked word.
+// gen returns the generation of a parked word's arming.
 func (w word) gen() uint32 { return uint32(w >> stateBits) }
 
 func (w word) park(gen uint32) (word, error) {

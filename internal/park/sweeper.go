@@ -10,15 +10,15 @@ import (
 
 // Quieter is what a Sweeper watches.
 type Quieter interface {
-	// Quiet says that nothing was touched for a whole period. It is called
-	// without locks, on the sweeper's goroutine, and must not block. It may
-	// come late, after a Remove or a Touch that ran beside the sweep: whoever
-	// reacts to it has to look again before it believes it.
+	// Quiet is called when nothing was touched for a whole period. The sweeper calls it without locks, on
+	// its own goroutine, and it must not block. The call may come late, after a Remove or a Touch that ran
+	// at the same time as the sweep: Quiet has to look again before it believes that the connection is
+	// quiet.
 	Quiet()
 }
 
-// Entry is a connection's place in a Sweeper, meant to be a field of it. The
-// zero value is in none.
+// Entry is a connection's place in a Sweeper, meant to be a field of the connection. The zero value is in
+// no Sweeper.
 type Entry struct {
 	touched atomic.Bool
 
@@ -67,24 +67,24 @@ func NewSteadySweeper(period time.Duration) *Sweeper {
 
 var processSweeper = NewSweeper(Linger)
 
-// ProcessSweeper is the one that all connections share.
+// ProcessSweeper returns the sweeper that all connections share.
 func ProcessSweeper() *Sweeper { return processSweeper }
 
-// Add watches e for q, as touched right now. An entry that is in already stays,
-// touched. After its Quiet an entry is out again: one Add, at most one Quiet.
-// An entry belongs to one sweeper at a time.
+// Add watches e for q, as if e was touched right now. An entry that is watched already stays, touched. When
+// Quiet is called for an entry, that is out again: for one Add there is at most one Quiet. An entry belongs
+// to one sweeper at a time.
 func (s *Sweeper) Add(e *Entry, q Quieter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(e, q)
 }
 
-// MaxTries is how many entries at a time are there by Try.
+// MaxTries is how many entries may be there by Try at a time.
 const MaxTries = 64
 
-// Try is Add for who will probably be quiet. It fails where enough others are of that kind at the
-// moment: connections that all have input in the same bursts have all learned the same, and
-// would all wait for nothing after the same burst.
+// Try does what Add does, for a connection that will probably be quiet. It fails if MaxTries others of that
+// kind are watched at the moment. Connections that all have input in the same bursts have all learned the
+// same, and would all wait in vain after the same burst.
 func (s *Sweeper) Try(e *Entry, q Quieter) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,14 +99,15 @@ func (s *Sweeper) Try(e *Entry, q Quieter) bool {
 	return true
 }
 
-// Trust makes e, if it is there by Try, count as added by Add: its connection had input after all.
+// Trust makes e, if it is there by Try, count as if it was there by Add: its connection had input after
+// all.
 func (s *Sweeper) Trust(e *Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tried(e)
 }
 
-// tried is the end of a try, if e is one. mu is held.
+// tried ends the try of e, if e is there by Try. The caller must hold mu.
 func (s *Sweeper) tried(e *Entry) {
 	if e.tries {
 		e.tries = false
@@ -114,7 +115,7 @@ func (s *Sweeper) tried(e *Entry) {
 	}
 }
 
-// add is Add. mu is held.
+// add is Add. The caller must hold mu.
 func (s *Sweeper) add(e *Entry, q Quieter) {
 	e.Touch()
 	e.owner = q
@@ -129,12 +130,12 @@ func (s *Sweeper) add(e *Entry, q Quieter) {
 	}
 }
 
-// sweepStep is a number of entries: with each further sweepStep of them the sweeper looks more
-// often, up to ten times. A connection that lingers has a goroutine, and what the runtime
-// needs for the most goroutines there ever were it keeps for good.
+// sweepStep is a number of entries: for each further sweepStep of them the sweeper looks more often, up to
+// ten times as often. A connection that lingers has a goroutine, and the runtime never frees what it needs
+// for the largest number of goroutines that there ever was.
 const sweepStep = 256
 
-// pause is how long to wait before the next sweep. mu is held.
+// pause returns how long to wait before the next sweep. The caller must hold mu.
 func (s *Sweeper) pause() time.Duration {
 	if s.steady {
 		return s.period
@@ -142,7 +143,7 @@ func (s *Sweeper) pause() time.Duration {
 	return max(s.period/time.Duration(1+s.n/sweepStep), s.period/10)
 }
 
-// Remove stops watching e. It does nothing if e is out.
+// Remove stops watching e. It does nothing if e is not watched.
 func (s *Sweeper) Remove(e *Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +153,7 @@ func (s *Sweeper) Remove(e *Entry) {
 	}
 }
 
-// Len is how many entries are watched.
+// Len returns how many entries are watched.
 func (s *Sweeper) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,8 +185,8 @@ func (s *Sweeper) sweep() {
 	}
 }
 
-// chunk takes the quiet ones out of the next entries. more says that there are
-// entries left that this round hasn't seen.
+// chunk takes the quiet entries out of the next ones. more says that there are entries left that this round
+// has not looked at.
 func (s *Sweeper) chunk(quiet *[sweepChunk]Quieter) (n int, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ func (t *table) grow() {
 	t.chunks.Store(&chunks)
 }
 
-// at is a slot that exists.
+// at returns a slot that exists.
 func (t *table) at(index uint32) *slot {
 	i := (index - 1) / uint32(len(chunk{}))
 	return &(*t.chunks.Load())[i][(index-1)%uint32(len(chunk{}))]
@@ -48,8 +48,8 @@ func (t *table) remove(index, gen uint32) {
 	t.free = index
 }
 
-// get returns the holder of a slot, or nil. Anybody may call it; the holder may have left
-// the slot meanwhile.
+// get returns the holder of a slot, or nil. Any goroutine may call it; the holder may have left the slot
+// meanwhile.
 func (t *table) get(index uint32) *Handle {
 	chunks := t.chunks.Load()
 	if index == 0 || chunks == nil || int64(index) > int64(len(*chunks)*len(chunk{})) {

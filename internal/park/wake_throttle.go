@@ -2,16 +2,16 @@
 
 package park
 
-// wakeThrottle bounds how many owners that one goroutine of the poller has woken wait to run. An owner
-// that is awake has a stack and buffers, a parked one has neither: so in a burst of input they are
+// wakeThrottle bounds how many owners wait to run after one goroutine of the poller has woken them. An
+// owner that is awake has a stack and buffers, a parked one has neither. So in a burst of input they are
 // woken a batch at a time.
 type wakeThrottle struct {
 	n  int           // owners that were woken since the last wait
 	by chan struct{} // receives when those have run; nil: there was no wait yet
 }
 
-// wake wakes o, the last of n. After a batch it waits until a new goroutine runs that comes behind the
-// woken ones in this processor's run queue. It does not wait for what those do: one that blocks
+// wake wakes o, the last of n owners. After a batch it waits until a new goroutine has run, which stands
+// behind the woken ones in this processor's run queue. It does not wait for what those do: one that blocks
 // has left the queue. (runtime.Gosched would wait behind everything that computes.)
 func (t *wakeThrottle) wake(o Owner, n int) {
 	if t.n += n; t.n < batch {

@@ -4,32 +4,31 @@ package park
 
 import "time"
 
-// The kernel forgets a socket that is closed, and tells nobody. If that was done by
-// someone who kept the socket, such as the user whose dialer made it, the connection
-// above it would stay parked for good. So while anyone is parked a walk goes round the
-// table, and wakes those whose descriptor is closed.
+// The kernel forgets a socket that is closed, and tells nobody. If a program closes a socket that it kept,
+// such as one that its dialer made, the connection above it would stay parked for good. So while any handle
+// is parked a walk goes round the table, and wakes the handles whose descriptor is closed.
 //
-// Nothing can tell of it at once without a goroutine for each connection:
+// Nothing can report such a close at once without a goroutine for each connection:
 //
-//   - The runtime ends the waits on a descriptor that is closed, and each is a goroutine's.
-//   - The kernel takes it off the epoll or kqueue set without an event. A duplicate of it
-//     would stay there, and so would what io_uring polls, but each keeps the socket open:
-//     the peer would not hear of the Close either.
-//   - What closes is the program's own method, called on its own value. There is nothing of
-//     ours in between, and nothing becomes unreachable, as the transport holds the same one.
-//   - Events of sock_diag come when the system has done with a TCP connection, which may be
-//     long after its Close, and tell of those of all processes.
+//   - The runtime ends the waits on a descriptor that is closed, but each wait needs a goroutine.
+//   - The kernel takes it off the epoll or kqueue set without an event. A duplicate of it would stay there,
+//     and so would what io_uring polls, but each keeps the socket open: the peer would not hear of the
+//     Close either.
+//   - The program calls the Close of its own value. No code of ours lies in between, and nothing becomes
+//     unreachable, as the transport holds the same value.
+//   - Events of sock_diag come when the system has done with a TCP connection, which may be long after its
+//     Close, and report the connections of all processes.
 const (
 	// walkPace is the time between two steps of the walk.
 	walkPace = 5 * time.Second
-	// walkAtOnce is how many connections each step looks at, which are all of most processes.
-	// A look costs about 0.2 us, so many of them 3 ms: less than a thousandth of the time.
+	// walkAtOnce is how many connections each step looks at: in most processes, all of them. A look costs
+	// about 0.2 us, so this many cost 3 ms: less than a thousandth of the time.
 	walkAtOnce = 16 << 10
-	// walkSteps is how many steps at most it takes to come round.
+	// walkSteps is how many steps a whole round takes at most.
 	walkSteps = 30
 )
 
-// share is how many of so many slots a step looks at.
+// share returns how many of the slots a step looks at.
 func share(slots int) int { return min(max(walkAtOnce, (slots+walkSteps-1)/walkSteps), slots) }
 
 // look is one parked handle that the walk has to look at.
@@ -38,7 +37,7 @@ type look struct {
 	gen uint32
 }
 
-// keepWalking makes sure that the walk goes on, for someone has parked.
+// keepWalking makes sure that the walk goes on, because a handle has parked.
 func (p *poller) keepWalking() {
 	if p.walking.Load() || p.set.pace == 0 {
 		return
@@ -55,8 +54,8 @@ func (p *poller) keepWalking() {
 	p.walk.Reset(p.set.pace)
 }
 
-// stopWalking is for the end of the poller. set.mu is held. A step under way finds
-// out by itself.
+// stopWalking is called at the end of the poller. set.mu is held. A step under way finds out by itself that
+// the poller has stopped.
 func (p *poller) stopWalking() {
 	if p.walk != nil {
 		p.walk.Stop()
@@ -71,8 +70,8 @@ func (p *poller) stride() {
 	if p.set.p.Load() != p {
 		return // it has stopped
 	}
-	// Who parks is counted before it looks whether there is a walk: it finds none, or is
-	// found here.
+	// A handle that parks is counted before keepWalking looks whether there is a walk. So either
+	// keepWalking finds none, or the count is seen here.
 	p.walking.Store(false)
 	if p.set.parked.Sum() > 0 {
 		p.walking.Store(true)
@@ -95,8 +94,8 @@ func (p *poller) step() {
 	}
 }
 
-// next takes the parked ones out of the next slots, at most batch and, of a step that
-// has begun, at most left of them. more says that the step goes on.
+// next takes the parked handles out of the next slots: at most batch handles, out of at most left slots. A
+// negative left begins a step. rest is how many slots are left, more says that the step goes on.
 func (p *poller) next(looks *[batch]look, left int) (n, rest int, more bool) {
 	p.set.mu.Lock()
 	defer p.set.mu.Unlock()

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pulse says when a system call that never waits may be made without telling the Go
-// scheduler of it.
+// Package pulse says when a system call that never waits may be made without telling the Go scheduler.
 //
-// A process of which every now and then a goroutine runs for a moment pays much for its
-// first system call each time: it wakes sysmon, a thread of the runtime that sleeps while
-// nothing runs, which then looks around for some time. That thread takes the processor from
-// who computes for long, and looks for input while all processors compute; so somebody has to
-// wake it, but a moment later would do. While events are frequent a goroutine here wakes a
-// hundred times a second, and for the sake of its timer sysmon sleeps no longer than until
-// then: whatever begins to compute after system calls that nobody was told of is found within
-// ten milliseconds, as it would be ten milliseconds after others.
+// If a goroutine of a process runs for a moment every now and then, the process pays much for its first
+// system call each time. The call wakes sysmon, a thread of the runtime that sleeps while nothing runs, and
+// that then looks around for some time. sysmon takes the processor from goroutines that compute for long,
+// and looks for input while all processors compute. So something has to wake it, but a moment later would
+// do. While events are frequent, a goroutine of this package wakes a hundred times a second. For the sake
+// of that goroutine's timer, sysmon sleeps no longer than until then. So if a goroutine begins to compute
+// after system calls that the scheduler was not told of, sysmon finds it within ten milliseconds, as it
+// would ten milliseconds after other system calls.
 //
-// That is what is assumed of the scheduler, and all: sysmon sleeps no longer than until the next
-// timer. A test holds it for the Go version at hand (pulse_sysmon_linux_test.go); Forbid is for
-// who doesn't want to rely on it.
+// This assumes one thing of the scheduler: sysmon sleeps no longer than until the next timer. A test checks
+// that for the Go version at hand (pulse_sysmon_linux_test.go). Programs that don't want to rely on it call
+// Forbid.
 //
-// Frequent events are those of connections that wait without a goroutine, and reads and
-// writes of much at once. When they no longer do the goroutine ends.
+// Events are the wake-ups of connections that wait without a goroutine, and reads and writes of many bytes
+// at once. When they are no longer frequent, the goroutine ends.
 package pulse
 
 import (
@@ -28,8 +27,8 @@ import (
 const (
 	// tick is how long sysmon may sleep.
 	tick = 10 * time.Millisecond
-	// thick is how many events a tick have to come. A tick costs about as much as sysmon
-	// does for two of them.
+	// thick is how many events in a tick make them frequent. A tick costs about as much as sysmon does for
+	// two events.
 	thick = 4
 )
 
@@ -40,7 +39,7 @@ type pace struct {
 	on      atomic.Bool
 	begins  atomic.Bool   // there is a goroutine, or will be
 	events  atomic.Uint32 // since the last tick
-	counted atomic.Int64  // while there is no goroutine: since when, on the clock
+	counted atomic.Int64  // while there is no goroutine: when counting began, on the clock
 }
 
 var process = pace{thick: thick}
@@ -48,14 +47,13 @@ var process = pace{thick: thick}
 // epoch is where the clock begins.
 var epoch = time.Now()
 
-// forbidden is set where the scheduler has to know of every system call.
+// forbidden says that the scheduler has to know of every system call.
 var forbidden atomic.Bool
 
-// Forbid has On report false from here on, and Event do nothing.
+// Forbid makes On return false from now on, and Event do nothing.
 func Forbid() { forbidden.Store(true) }
 
-// Event notes that something has happened for which the process woke, or of which sysmon would take
-// note many times.
+// Event notes that something has happened that woke the process, or that sysmon would notice many times.
 func Event() {
 	if !forbidden.Load() {
 		process.event()
@@ -77,9 +75,9 @@ func (p *pace) event() {
 	}
 }
 
-// run ticks until events are no longer frequent. The goroutine that noted the one for which it was started
-// made a system call that sysmon heard of; it does not sleep again before all goroutines wait,
-// this one for its tick.
+// run ticks until events are no longer frequent. The goroutine whose event started it has made a system
+// call that woke sysmon. sysmon does not sleep again before all goroutines wait, and by then this one waits
+// for its tick.
 func (p *pace) run() {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

@@ -9,16 +9,17 @@ import (
 	"google.golang.org/grpc/authz/audit"
 )
 
-// LoggerConfig is a logger as a policy orders it.
+// LoggerConfig is a logger and its configuration, as a policy specifies them.
 type LoggerConfig struct {
 	Name   string
 	Config json.RawMessage // a JSON object
-	// Optional says that a logger that this program doesn't have is to be left out. One
-	// that it has, and whose configuration is wrong, is an error all the same (A59).
+	// Optional says to skip a logger that this program does not have. If the program has
+	// the logger, a wrong configuration is an error even so (A59).
 	Optional bool
 }
 
-// Loggers is loggers whose configurations have been checked.
+// Loggers is a list of loggers that are not built yet but whose configurations have been
+// checked.
 type Loggers []checkedLogger
 
 type checkedLogger struct {
@@ -26,7 +27,7 @@ type checkedLogger struct {
 	config  audit.LoggerConfig
 }
 
-// ParseLoggers checks configurations, and builds nothing yet.
+// ParseLoggers checks the configurations. It builds no loggers.
 func ParseLoggers(configs []LoggerConfig) (Loggers, error) {
 	var ls Loggers
 	for _, c := range configs {

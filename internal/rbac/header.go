@@ -11,26 +11,26 @@ import (
 type HeaderMatch struct {
 	// Name may be in any case.
 	Name string
-	// Value is asked of the header's values, joined with commas. Exactly one of Value,
-	// Range and Present is set.
+	// Value is the condition on the header's values, which are joined with commas. Exactly one of
+	// Value, Range and Present is set.
 	Value   *Text
 	Range   *Range
 	Present *bool
-	// Invert turns the comparison round, and so it makes no difference to a header that
-	// is not there: only Present matches that (A41), and what MissingAsEmpty says.
+	// Invert inverts the result of the comparison. It does not make a missing header match: only
+	// Present and MissingAsEmpty can do that (A41).
 	Invert bool
-	// MissingAsEmpty compares a header that is not there as if its value were empty. It is not for
-	// Present.
+	// MissingAsEmpty compares a missing header as if its value were empty. It must not be combined
+	// with Present.
 	MissingAsEmpty bool
-	// Encoded compares binary headers as they are on the wire, in base64 (A41), and not
-	// as a handler sees them.
+	// Encoded compares a binary header in the form that it has on the wire, base64 (A41), and not
+	// in the form that a handler sees.
 	Encoded bool
 }
 
-// Range is whole numbers from Start up to, and without, End.
+// Range is the integers from Start to End, including Start and excluding End.
 type Range struct{ Start, End int64 }
 
-// Header matches RPCs by a header that they have, or have not.
+// Header matches an RPC by one of its headers, or by the lack of a header.
 func Header(h HeaderMatch) Matcher {
 	h.Name = strings.ToLower(h.Name)
 	h.Encoded = h.Encoded && strings.HasSuffix(h.Name, "-bin")

@@ -10,14 +10,14 @@ import (
 // Always matches every RPC.
 func Always() Matcher { return constant(true) }
 
-// Never matches none.
+// Never matches no RPC.
 func Never() Matcher { return constant(false) }
 
 type constant bool
 
 func (c constant) Match(*Request) bool { return bool(c) }
 
-// AllOf matches if every one of ms does, and so if there are none.
+// AllOf matches if all of ms match. It matches if ms is empty.
 func AllOf(ms ...Matcher) Matcher { return allOf(ms) }
 
 type allOf []Matcher
@@ -31,7 +31,7 @@ func (a allOf) Match(r *Request) bool {
 	return true
 }
 
-// AnyOf matches if one of ms does.
+// AnyOf matches if at least one of ms matches.
 func AnyOf(ms ...Matcher) Matcher { return anyOf(ms) }
 
 type anyOf []Matcher
@@ -59,7 +59,7 @@ type path struct{ text Text }
 
 func (p path) Match(r *Request) bool { return p.text.Match(r.method) }
 
-// TLS matches RPCs of TLS connections, with a client certificate or without.
+// TLS matches RPCs on TLS connections, with or without a client certificate.
 func TLS() Matcher { return tlsOnly{} }
 
 type tlsOnly struct{}
@@ -69,8 +69,8 @@ func (tlsOnly) Match(r *Request) bool {
 	return ok
 }
 
-// Principal matches if one of the client's names does; see Request.principals. It never
-// matches without TLS.
+// Principal matches if one of the names that Request.principals returns does. It never
+// matches an RPC on a connection without TLS.
 func Principal(t Text) Matcher { return principal{t} }
 
 type principal struct{ text Text }
@@ -84,22 +84,23 @@ func (p principal) Match(r *Request) bool {
 	return false
 }
 
-// Source matches clients with an address in a range of IP addresses.
+// Source matches an RPC if the client's IP address is in the range.
 func Source(in netip.Prefix) Matcher { return source{in.Masked()} }
 
 type source struct{ in netip.Prefix }
 
 func (s source) Match(r *Request) bool { return contains(s.in, r.peer.Addr) }
 
-// Destination matches RPCs that came in on an address of a range.
+// Destination matches an RPC if the server's IP address, on the RPC's connection, is in the
+// range.
 func Destination(in netip.Prefix) Matcher { return destination{in.Masked()} }
 
 type destination struct{ in netip.Prefix }
 
 func (d destination) Match(r *Request) bool { return contains(d.in, r.peer.LocalAddr) }
 
-// DestinationPort matches RPCs that came in on a port: from the first up to, and without,
-// the second.
+// DestinationPort matches an RPC if the server's port, on the RPC's connection, is at least
+// from and less than to.
 func DestinationPort(from, to int) Matcher { return destinationPort{from, to} }
 
 type destinationPort struct{ from, to int }

@@ -17,41 +17,42 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// Request is what matchers see of an RPC that a server has received. Each fact is found
-// when a matcher asks for it.
+// Request is what matchers see of an RPC that a server has received. It determines each fact only when a
+// matcher asks for it.
 type Request struct {
-	ctx    context.Context // has the metadata
+	ctx    context.Context // carries the metadata
 	peer   *peer.Peer
 	method string
 
-	named bool     // names are there
-	names []string // what the client's certificate calls it
+	named bool     // names has been determined
+	names []string // the client's names; see principals
 
-	// What matchers have asked for of the headers. A client sends a header of very many or of long values
-	// for a few bytes, and a policy may ask for it in each of its rules.
+	// The fields below cache the headers that matchers have asked for. A client can send a header with
+	// very many or very long values in a few bytes, and each rule of a policy may ask for that header.
 	headers [fewHeaders]headerField
-	asked   int                     // for how many; those of headers are the first
-	more    map[string]*headerField // the others, by name
-	md      metadata.MD             // all that the client sent, once more is needed
+	asked   int                     // the number of headers asked for; the first fewHeaders of them are in headers
+	more    map[string]*headerField // the remaining ones, by name
+	md      metadata.MD             // all that the client sent; set once headers is full
 }
 
-// fewHeaders is up to how many headers are looked for one by one, each in all that the client sent.
+// fewHeaders is the number of headers that look finds one by one in the incoming metadata. For further
+// headers it copies the metadata once.
 const fewHeaders = 4
 
-// headerField is what the client sent under a name.
+// headerField is the header that the client sent under one name.
 type headerField struct {
 	name           string
 	values         []string
 	plain, encoded joinedText
 }
 
-// joinedText is values with commas between, once somebody has asked for that.
+// joinedText caches values joined with commas. It is filled when of is first called.
 type joinedText struct {
 	text  string
 	known bool
 }
 
-// NewRequest returns the RPC of a handler's context.
+// NewRequest returns a Request for the RPC whose handler has context ctx.
 func NewRequest(ctx context.Context, method string) (*Request, error) {
 	p, ok := peer.FromContext(ctx)
 	switch {
@@ -65,8 +66,9 @@ func NewRequest(ctx context.Context, method string) (*Request, error) {
 	return &Request{ctx: ctx, peer: p, method: method}, nil
 }
 
-// header returns what the client sent under a name, in lower case. Path and method are those of the
-// request, "host" and ":authority" are one (A41). "te" is never there, as a hop-by-hop header.
+// header returns the header that the client sent under name, which must be in lower case. ":path" and
+// ":method" are those of the HTTP/2 request. "host" means the same as ":authority" (A41). "te" is never
+// present, because it is a hop-by-hop header.
 func (r *Request) header(name string) *headerField {
 	for i := range r.headers[:min(r.asked, fewHeaders)] {
 		if r.headers[i].name == name {
@@ -113,7 +115,8 @@ func (r *Request) look(name string) []string {
 
 func (f *headerField) there() bool { return len(f.values) > 0 }
 
-// text is the values joined with commas; encoded ones are as they are on the wire, in base64.
+// text returns the values joined with commas. If encoded is true, each value has the form that it has on
+// the wire, base64.
 func (f *headerField) text(encoded bool) string {
 	if !encoded {
 		return f.plain.of(f.values)
@@ -135,7 +138,7 @@ func (t *joinedText) of(values []string) string {
 	return t.text
 }
 
-// tls returns what the handshake learned, false if the connection has no TLS.
+// tls returns what the TLS handshake found out, and false if the connection does not use TLS.
 func (r *Request) tls() (credentials.TLSInfo, bool) {
 	info, ok := r.peer.AuthInfo.(credentials.TLSInfo)
 	return info, ok
@@ -148,9 +151,9 @@ func (r *Request) certificate() *x509.Certificate {
 	return nil
 }
 
-// principals returns what the client is called: its certificate's URIs; without any, its
-// DNS names; without any, its subject as RFC 2253 writes it. Without a certificate it is
-// called "". It has no name without TLS.
+// principals returns the client's names: the URIs in its certificate; if there are none, the DNS names;
+// if there are none of these either, the subject in the form of RFC 2253. Without a certificate the only
+// name is "". Without TLS there are no names.
 func (r *Request) principals() []string {
 	if r.named {
 		return r.names
@@ -185,7 +188,7 @@ func (r *Request) spiffeID() string {
 	return ""
 }
 
-// address reads an IP address and a port; false for unix sockets and the like.
+// address returns the IP address and port of a, and false if a has none, as with a unix socket.
 func address(a net.Addr) (netip.AddrPort, bool) {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return unmapped(tcp.AddrPort()), true
@@ -197,12 +200,13 @@ func address(a net.Addr) (netip.AddrPort, bool) {
 	return unmapped(ap), err == nil
 }
 
-// unmapped makes ::ffff:10.0.0.1, as a dual-stack listener shows it, what it is.
+// unmapped turns an IPv4-mapped address such as ::ffff:10.0.0.1, which a dual-stack listener reports,
+// into the IPv4 address. It drops the zone.
 func unmapped(ap netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
 }
 
-// joined is a field of several values as one (RFC 9110, section 5.3).
+// joined combines the values of a field that occurs several times into one (RFC 9110, section 5.3).
 func joined(values []string) string {
 	if len(values) == 1 {
 		return values[0]

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/internal/regex"
 )
 
-// Text is a condition on a string. The zero Text is the empty string, exactly.
+// Text is a condition on a string. The zero Text matches only the empty string.
 type Text struct {
 	how   how
 	want  string // in lower case if fold
@@ -24,41 +24,41 @@ const (
 	prefix
 	suffix
 	contained
-	whole    // of a regular expression
+	whole    // a regular expression matches the whole string
 	nonEmpty // anything but ""
 )
 
-// Exact is the string itself.
+// Exact matches s itself and nothing else.
 func Exact(s string) Text { return Text{how: exact, want: s} }
 
-// Prefix is how the string begins.
+// Prefix matches strings that begin with s.
 func Prefix(s string) Text { return Text{how: prefix, want: s} }
 
-// Suffix is how it ends.
+// Suffix matches strings that end with s.
 func Suffix(s string) Text { return Text{how: suffix, want: s} }
 
-// Contains is what it has somewhere.
+// Contains matches strings that contain s.
 func Contains(s string) Text { return Text{how: contained, want: s} }
 
-// NonEmpty is any string but the empty one.
+// NonEmpty matches all strings but the empty one.
 func NonEmpty() Text { return Text{how: nonEmpty} }
 
-// Regex is a regular expression (RE2) for the whole string, as in Envoy, within the bounds of package
-// regex.
+// Regex matches strings that the regular expression (RE2 syntax) matches as a whole, as in Envoy. It
+// fails if the expression exceeds the limits of package regex.
 func Regex(expr string) (Text, error) {
 	re, err := regex.Whole(expr)
 	return Text{how: whole, regex: re}, err
 }
 
-// IgnoringCase returns t with upper and lower case letters of ASCII made equal. It makes no
-// difference to a regular expression, which says so itself.
+// IgnoringCase returns a Text that treats upper and lower case ASCII letters as equal. It does not
+// change how a regular expression matches: the expression itself says whether case counts.
 func (t Text) IgnoringCase() Text {
 	t.fold = true
 	t.want = lower(t.want)
 	return t
 }
 
-// Match reports whether s is as t says.
+// Match reports whether s meets the condition.
 func (t Text) Match(s string) bool {
 	if t.fold && t.how != whole {
 		s = lower(t.part(s))
@@ -78,7 +78,8 @@ func (t Text) Match(s string) bool {
 	return s != ""
 }
 
-// part is what of s counts: a client may send a long one.
+// part returns the part of s that decides whether s matches. A client may send a long s, and only
+// this part is converted to lower case.
 func (t Text) part(s string) string {
 	n := len(t.want)
 	switch {
@@ -95,7 +96,8 @@ func (t Text) part(s string) string {
 	return s
 }
 
-// lower is ASCII only: other letters have several lower cases, and paths and names none.
+// lower converts ASCII letters only: the lower case of other letters is ambiguous, and paths and
+// names have none.
 func lower(s string) string {
 	for i := range len(s) {
 		if isUpper(s[i]) {

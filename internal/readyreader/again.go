@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// Again reports whether what failed with err can be tried again: it was for want of input or
-// room, or a deadline. What is in hand then stays in hand.
+// Again reports whether the operation that failed with err can be tried again: it lacked input or room, or
+// a deadline passed. Bytes that were already read, or taken to be written, are kept.
 func Again(err error) bool { return err == ErrWouldBlock || err != nil && timedOut(err) }
 
-// timedOut reports whether a deadline has passed. A connection that TCP gave up says it timed out,
-// too, and says it once.
+// timedOut reports whether err means that a deadline has passed. A connection that TCP has given up reports
+// a timeout too (ETIMEDOUT), and only once: that is no deadline.
 func timedOut(err error) bool {
 	if errors.Is(err, syscall.ETIMEDOUT) {
 		return false

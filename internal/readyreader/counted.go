@@ -6,13 +6,13 @@ package readyreader
 
 import "google.golang.org/grpc/mem"
 
-// countedSocket is a rawSocket whose reads and writes wrappers count.
+// countedSocket is a rawSocket that tells wrappers how many bytes it reads and writes.
 type countedSocket struct {
 	*rawSocket
 	in, out counters
 }
 
-// counted is raw, a rawSocket, with what there is to count; or raw itself if that is nothing.
+// counted returns raw, a rawSocket, with counters added; or raw itself if there are no counters.
 func counted(raw Layer, in, out counters) Layer {
 	s, ok := raw.(*rawSocket)
 	if !ok || len(in) == 0 && len(out) == 0 {
@@ -35,7 +35,7 @@ func (s *countedSocket) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, 
 	return buf, n, err
 }
 
-// TryRead implements Layer. TryReadInto does what it does.
+// TryRead implements Layer. rawSocket.TryRead calls rawSocket.TryReadInto, so the bytes are counted once.
 func (s *countedSocket) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf, n, err := s.rawSocket.TryRead(bufSize, pool)
 	s.in.add(n)

@@ -4,8 +4,9 @@
 
 package readyreader
 
-// mayCount says that wrappers which count can be passed by. Here their own methods are called.
+// mayCount says whether reads and writes may bypass wrappers that count bytes. Here they call the wrappers'
+// own methods.
 const mayCount = false
 
-// counted is raw: there is nothing to count.
+// counted returns raw: here no wrapper that counts is bypassed.
 func counted(raw Layer, _, _ counters) Layer { return raw }

@@ -11,18 +11,18 @@ import (
 // small messages never need more.
 const firstFixed = 4 << 10
 
-// tries is how many reads may return nothing, one after the other.
+// tries is how many reads in a row may return nothing.
 const tries = 100
 
-// fixed is Buffered with a buffer for the life of the connection, for
-// connections that can't wait without one, and where pooling is off. It grows up to its
-// size with what comes in one read.
+// fixed is a Buffered that keeps one buffer for the life of the connection. It is for connections that
+// can't wait for input without a buffer, and for when pooling is off. The buffer grows up to its size if a
+// read fills it, or if more bytes are wanted than fit in it.
 type fixed struct {
 	conn io.Reader
 	size int
 	buf  []byte // the unparsed bytes are buf[r:w]
 	r, w int
-	late error // came with bytes, and is for when these are used up
+	late error // an error that came with bytes; returned once these are used up
 }
 
 func newFixed(conn io.Reader, size int) *fixed {
@@ -93,10 +93,10 @@ func (f *fixed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Release drops the bytes. The buffer goes with the connection.
+// Release drops the bytes. The buffer is freed with the connection.
 func (f *fixed) Release() { f.r, f.w = 0, 0 }
 
-// fill adds at least one byte to the unparsed ones, of which n are wanted, or fails.
+// fill adds at least one byte to the unparsed ones, or fails. The caller wants n unparsed bytes in all.
 func (f *fixed) fill(n int) error {
 	if err := f.late; err != nil {
 		f.late = nil
@@ -117,8 +117,8 @@ func (f *fixed) fill(n int) error {
 	return io.ErrNoProgress
 }
 
-// room moves the unparsed bytes to the buffer's beginning: to a larger one's if n do not
-// fit, or if the last read filled this one.
+// room moves the unparsed bytes to the beginning of the buffer. It moves them to a larger buffer if n bytes
+// do not fit, or if the last read filled this one.
 func (f *fixed) room(n int) {
 	to := f.buf
 	if size := len(f.buf); size < f.size && (n > size || f.w == size) {

@@ -17,37 +17,38 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// known reads a wrapper of which it is known by its name what it does: it may take a header off the stream
-// and look at what comes first, but has no goroutine that reads, sets no deadlines once it has returned
-// something, returns at once what it holds, and reads on after a deadline. So its socket can be waited for
-// while it holds nothing.
+// known reads a wrapper whose type is in knownTypes, so that it is known what the wrapper does. It may take
+// a header off the stream and look at what comes first. But it has no goroutine that reads, it sets no
+// deadlines after it has returned its first bytes, it returns at once what it holds, and it reads on after
+// a deadline. So waiting for its socket is safe while the wrapper holds nothing.
 //
-// That is known by an account: the kernel counts what the socket received, and this counts what the wrapper
-// returned. What it has taken for good is the difference when a Read of it was ended by a deadline with
-// nothing, and the socket is empty: what it held it would have returned. From then on it holds nothing
-// whenever the socket is empty and the difference is that one.
+// Counting shows whether it holds something. The kernel counts the bytes that the socket has received, and
+// known counts the bytes that the wrapper has returned. The difference is what the wrapper has taken for
+// good, if a deadline has just ended a Read with no bytes and the socket is empty: the wrapper would have
+// returned whatever it held. From then on the wrapper holds nothing whenever the socket is empty and the
+// difference is the same.
 type known struct {
 	BaseLayer
 	conn net.Conn // the wrapper
 	rc   syscall.RawConn
-	out  Layer // is written
+	out  Layer // does the writes
 
 	// Owned by the reader.
 	returned uint64 // bytes that the wrapper returned
-	taken    uint64 // and that it has taken for good
-	learned  bool   // how many these are is known
+	taken    uint64 // bytes that it has taken for good, such as a header
+	learned  bool   // taken is known
 	err      error  // came with the last bytes
 }
 
-// knownTypes are those whose pointers are such wrappers, by their packages: implementations of the PROXY
-// protocol, and a port for several protocols.
+// knownTypes maps the path of a package to the name of its type whose pointers are such wrappers:
+// implementations of the PROXY protocol, and a multiplexer for several protocols on one port.
 var knownTypes = map[string]string{
 	"github.com/pires/go-proxyproto": "Conn",
 	"github.com/armon/go-proxyproto": "Conn",
 	"github.com/soheilhy/cmux":       "MuxConn",
 }
 
-// isKnown reports whether conn, or what it leaves its Read to, is one.
+// isKnown reports whether conn is such a wrapper, or leaves its Read to one.
 func isKnown(conn net.Conn) bool {
 	in := descend(conn, inward)
 	if in.end == nil || in.layer != nil {
@@ -99,7 +100,7 @@ func (k *known) Can() Ability {
 // RawConn implements Layer.
 func (k *known) RawConn() syscall.RawConn { return k.rc }
 
-// ReadOnReady implements Layer. It waits with a buffer.
+// ReadOnReady implements Layer. It holds a buffer while it waits.
 func (k *known) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf := pool.Get(size)
 	n, err := k.Read(window(buf, size))
@@ -110,8 +111,8 @@ func (k *known) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error)
 	return nil, 0, err
 }
 
-// TryRead implements Layer. Where the wrapper may hold something the error is that of a deadline: it is to
-// be waited for.
+// TryRead implements Layer. If the wrapper may hold something, TryRead returns os.ErrDeadlineExceeded: the
+// caller has to wait in a read then, and not for the socket.
 func (k *known) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	switch {
 	case k.err != nil || HasInput(k.rc):
@@ -130,7 +131,7 @@ func (k *known) TryReadInto(p []byte) (int, error) {
 	return k.Read(p)
 }
 
-// Read implements net.Conn: n > 0, or an error.
+// Read implements net.Conn. It returns n > 0 or an error.
 func (k *known) Read(p []byte) (int, error) {
 	if len(p) == 0 || k.err != nil {
 		return 0, k.err
@@ -149,7 +150,8 @@ func (k *known) Read(p []byte) (int, error) {
 	return 0, err
 }
 
-// learn follows a Read that a deadline has ended with nothing. Input that has come since is not yet read.
+// learn is called after a deadline has ended a Read with no bytes. It learns nothing if input has come
+// since.
 func (k *known) learn() {
 	before, _ := k.received()
 	empty := !HasInput(k.rc)
@@ -158,7 +160,8 @@ func (k *known) learn() {
 	}
 }
 
-// isEven reports whether the wrapper holds nothing. What comes during the look is received, and not missed.
+// isEven reports whether the wrapper holds nothing. Input that comes during this look counts as received,
+// so that it is not missed.
 func (k *known) isEven() bool {
 	if !k.learned || HasInput(k.rc) {
 		return false
@@ -167,15 +170,16 @@ func (k *known) isEven() bool {
 	return open && n == k.returned+k.taken
 }
 
-// received returns how many bytes the socket has received, read or not, and whether it is open in both
-// directions; false where that is not counted.
+// received returns how many bytes the socket has received, whether they were read or not, and whether the
+// socket is open in both directions. open is also false where the kernel does not count these bytes.
 func (k *known) received() (n uint64, open bool) {
 	_ = k.rc.Control(func(fd uintptr) { n, open = received(fd) }) // it fails on a connection that is closed
 	return n, open
 }
 
-// received is the same of a descriptor. unix.GetsockoptTCPInfo does not say how much of the struct the kernel
-// has filled in: an old one doesn't count, and must not be taken to have received nothing.
+// received returns the same for a descriptor. It does not call unix.GetsockoptTCPInfo, which does not say
+// how much of the struct the kernel has filled in: an old kernel does not count the bytes, and its 0 is no
+// count.
 func received(fd uintptr) (n uint64, open bool) {
 	var info unix.TCPInfo
 	want := uint32(unsafe.Offsetof(info.Bytes_received) + unsafe.Sizeof(info.Bytes_received))

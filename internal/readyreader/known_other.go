@@ -6,6 +6,6 @@ package readyreader
 
 import "net"
 
-// newKnown returns nil: here the system does not count what a socket receives, and who reads a wrapper waits
-// in its Read.
+// newKnown returns nil: here the system does not count what a socket receives, and the reader of a wrapper
+// waits in the wrapper's Read.
 func newKnown(net.Conn, Layer) Layer { return nil }

@@ -20,17 +20,18 @@ const (
 	ReadsReady Ability = 1 << iota
 	// TriesReads: TryRead and TryReadInto read without waiting, and RawConn is the socket below.
 	TriesReads
-	// WaitsInRead: who waits for input has to call WaitInRead, on a goroutine; to wait for the socket
-	// is not enough.
+	// WaitsInRead: a goroutine that waits for input has to call WaitInRead; waiting for the socket is not
+	// enough.
 	WaitsInRead
-	// TriesWrites: TryWrite writes without waiting. A Layer that can't leaves every write to who may wait,
-	// because nobody knows what a Write of it does.
+	// TriesWrites: TryWrite writes without waiting. Without this ability every write needs a goroutine that
+	// may wait, because it is not known what the connection's Write does.
 	TriesWrites
 	// TakesVectors: TryWriteVector and WriteVector take many pieces in one call.
 	TakesVectors
-	// HoldsBytes: it may hold a part of a record, as TLS does.
+	// HoldsBytes: the Layer may hold a part of a record, as TLS does.
 	HoldsBytes
-	// OnSocket: it reads and writes a socket, or a wrapper around one, and keeps nothing that it took.
+	// OnSocket: the Layer reads and writes a socket, or a wrapper around one, and has written all that it
+	// took.
 	OnSocket
 )
 
@@ -40,13 +41,13 @@ func (a Ability) Has(some Ability) bool { return a&some == some }
 // HasAny reports whether any of some is in a.
 func (a Ability) HasAny(some Ability) bool { return a&some != 0 }
 
-// Layer is a connection as this package reads and writes it, and as a connection of a layer of its own (TLS,
-// ALTS) offers itself to be read and written. What it can do, Can says; the other methods it has from
-// [BaseLayer]. Whoever uses it asks Can, and never what type it is.
+// Layer is a connection as this package reads and writes it. A connection with a protocol of its own (TLS,
+// ALTS) implements it. Can says what a Layer can do; it gets the methods for what it can't do from
+// [BaseLayer]. Callers ask Can, and never what type a Layer is.
 //
 // One goroutine reads at a time, and one writes, whichever methods they use.
 type Layer interface {
-	// Can is always the same.
+	// Can returns what the Layer can do, always the same.
 	Can() Ability
 
 	// Read reads as net.Conn's does, and Write writes all of p, or returns an error.
@@ -58,10 +59,9 @@ type Layer interface {
 	// With an error buf is nil, n is 0 and nothing is taken from pool. The end
 	// of the stream is io.EOF.
 	//
-	// A read deadline and Close end the wait, as they do for net.Conn's Read;
-	// after a deadline the call can be repeated and no input is lost. Whether a
-	// deadline that has passed also ends what needs no wait is the system's: it does
-	// on Unix and does not on Windows.
+	// A read deadline and Close end the wait, as they do for net.Conn's Read; after a deadline the caller
+	// can repeat the call and no input is lost. Whether a deadline that has passed also ends a read that
+	// need not wait depends on the system: it does on Unix and does not on Windows.
 	ReadOnReady(bufSize int, pool mem.BufferPool) (buf *[]byte, n int, err error)
 	// TryRead is ReadOnReady without the wait: with no input it returns
 	// ErrWouldBlock. A layered connection returns it only when all it holds
@@ -72,21 +72,22 @@ type Layer interface {
 	// ErrWouldBlock. An empty p yields 0, nil. It saves a copy where a frame is split
 	// between two reads.
 	TryReadInto(p []byte) (n int, err error)
-	// RawConn is the socket below, to wait for its readiness and for nothing
-	// else: the bytes in it may be ciphertext.
+	// RawConn returns the socket below. The caller may only wait for its readiness: the bytes in it may be
+	// ciphertext.
 	RawConn() syscall.RawConn
-	// WaitInRead waits until there is input, the end of it or an error, unless there is some: what it meets is
-	// for the next read. idle says that nothing is expected soon, so that the buffer may be a small one. The
-	// buffer is from pool, as those of the reads that follow are. It is for the reader, after a TryRead that
-	// returned ErrWouldBlock. Deadlines and Close end it as they do a read.
+	// WaitInRead waits until there is input, the end of input, or an error. It returns at once if it has
+	// one of them already. The next read returns what WaitInRead finds. idle says that nothing is expected
+	// soon, so that the buffer may be a small one. The buffer comes from pool; the reads that follow must
+	// use the same pool. Only the reader calls WaitInRead, after a TryRead that returned ErrWouldBlock.
+	// Deadlines and Close end it as they end a read.
 	WaitInRead(idle bool, pool mem.BufferPool)
-	// Drained reports whether all that the other side has sent and was not returned yet is in the socket, where
-	// who waits for that finds it. It is for the reader.
+	// Drained reports whether everything that the other side has sent and no read has returned yet is in
+	// the socket, where a goroutine that waits for the socket finds it. Only the reader calls it.
 	Drained() bool
-	// ReleaseIdle lets go of memory that is not needed while nothing arrives. It is for the reader.
+	// ReleaseIdle frees memory that is not needed while nothing arrives. Only the reader calls it.
 	ReleaseIdle()
-	// WhyNot says why the connection can't be waited for without a goroutine, if the Layer knows better than
-	// its abilities tell; else "". It may be called at any time.
+	// WhyNot returns why the connection can't be waited for without a goroutine, if the Layer knows a
+	// better reason than its abilities tell; otherwise it returns "". It may be called at any time.
 	WhyNot() string
 
 	// TryWrite writes as much of p as it can without waiting. The error is nil
@@ -94,35 +95,35 @@ type Layer interface {
 	// the first n bytes (possibly none) were taken; the rest can follow later
 	// by any method. No reference to p is kept.
 	//
-	// A layered connection may take bytes and still hold them, encrypted; n may
-	// then even be len(p), beside ErrWouldBlock. So ErrWouldBlock always calls
-	// for another write, be it an empty one: Write returns only when what was
-	// taken before is written too.
+	// A layered connection may take bytes and still hold them, encrypted; n may then be len(p) even though
+	// the error is ErrWouldBlock. So after ErrWouldBlock the caller always has to write again, if only an
+	// empty slice: Write returns only when all that was taken before is written too.
 	TryWrite(p []byte) (n int, err error)
-	// TryWriteVector is TryWrite of all pieces, one after the other, and WriteVector Write of them. Pieces
-	// may be empty. The list is not the caller's any more, and is not kept.
+	// TryWriteVector does what TryWrite does for all pieces, one after the other, and WriteVector does what
+	// Write does. Pieces may be empty. The method may change the list, which the caller must not use again,
+	// and keeps no reference to it.
 	TryWriteVector(pieces [][]byte) (n int, err error)
 	WriteVector(pieces [][]byte) (n int, err error)
-	// LeastPiece is from how many bytes on it pays to give a piece as one of its own. To copy a
+	// LeastPiece returns the length in bytes from which it pays to pass a piece on its own. To copy a
 	// shorter one to the end of another takes less time.
 	LeastPiece() int
 
-	// Held is the memory, in bytes, of what was read and can't be used yet, and of what
+	// Held returns the memory, in bytes, of input that was read and can't be used yet, and of output that
 	// was taken and is not written yet.
 	Held() int
-	// Retained is the memory, in bytes, that the layer holds on to while it waits for
-	// input: as a rule a part of a record. It may be called at any time, and costs no more
-	// than a load.
+	// Retained returns the memory, in bytes, that the layer keeps while it waits for input: usually part of
+	// a record. It may be called at any time, and costs no more than a load.
 	Retained() int
-	// CountIn has what is retained counted in sum, until the connection is closed. It is
-	// called once at most, before the connection is read.
+	// CountIn makes the layer add what it retains to sum, until the connection is closed. It may be called
+	// once, before the connection is read.
 	CountIn(sum *atomic.Int64)
 }
 
-// BaseLayer has the methods of a Layer that can do nothing but Read and Write, for others to embed.
+// BaseLayer has the methods that a Layer needs besides Read and Write, for one that can do nothing else.
+// Other types embed it.
 type BaseLayer struct{}
 
-// pieceAlone is the least piece where each one needs a call of the system.
+// pieceAlone is LeastPiece of a Layer that makes a system call for each piece.
 const pieceAlone = 64 << 10
 
 // Can implements Layer; so do all below.
@@ -168,7 +169,7 @@ func (BaseLayer) TryWriteVector([][]byte) (int, error) { return 0, ErrWouldBlock
 // WriteVector fails.
 func (BaseLayer) WriteVector([][]byte) (int, error) { return 0, errors.ErrUnsupported }
 
-// LeastPiece is that of a Layer to which each piece is written alone.
+// LeastPiece is for a Layer that writes each piece in a call of its own.
 func (BaseLayer) LeastPiece() int { return pieceAlone }
 
 // Held returns 0.
@@ -180,13 +181,13 @@ func (BaseLayer) Retained() int { return 0 }
 // CountIn has nothing to count.
 func (BaseLayer) CountIn(*atomic.Int64) {}
 
-// plainConn is a connection of which nothing is known.
+// plainConn is a connection about which nothing is known.
 type plainConn struct {
 	BaseLayer
 	net.Conn
 }
 
-// readyConn is a connection of a program's that waits in a ReadOnReady of its own.
+// readyConn is a program's connection, with a ReadOnReady of its own.
 type readyConn struct {
 	plainConn
 	waiter readyWaiter
@@ -227,12 +228,12 @@ func (t *tryConn) RawConn() syscall.RawConn { return t.rc }
 func (t *tryConn) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf, n, err := t.tries.TryRead(size, pool)
 	if n == 0 && errors.Is(err, ErrWouldBlock) {
-		err = ErrWouldBlock // it may have been wrapped, and is compared
+		err = ErrWouldBlock // callers compare the error, and it may have been wrapped
 	}
 	return buf, n, err
 }
 
-// splitConn is a connection that is read as one Layer is, and written as another one is.
+// splitConn is a connection that reads through one Layer and writes through another.
 type splitConn struct {
 	Layer        // is read
 	writes Layer // is written
@@ -246,7 +247,7 @@ const (
 // Can implements Layer; so do all below.
 func (s *splitConn) Can() Ability { return s.Layer.Can()&readAbilities | s.writes.Can()&writeAbilities }
 
-// Drained returns false, so that a look at the connection decides.
+// Drained returns false, so that callers look for input themselves.
 func (s *splitConn) Drained() bool { return false }
 
 func (s *splitConn) Write(p []byte) (int, error)            { return s.writes.Write(p) }

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// renameOp turns the raw-read of a RawConn's error into the read of a Conn's.
+// renameOp replaces the operation that a RawConn's error names, such as raw-read, by op.
 func renameOp(err error, op string) error {
 	if oe, ok := err.(*net.OpError); ok && strings.HasPrefix(oe.Op, "raw-") {
-		oe.Op = op // package net has made it for this call: each time that a connection is parked
+		oe.Op = op // package net made it for this call alone; a copy would allocate each time a connection parks
 		return oe
 	}
 	if oe, ok := errors.AsType[*net.OpError](err); ok {

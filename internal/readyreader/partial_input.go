@@ -8,16 +8,16 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// smallTail is how many bytes are worth an array of their own: a frame header and then
-// some. An idle peer that sent half of one pins no pooled buffer.
+// smallTail is how many bytes get an array of their own: a frame header and a little more. So an idle peer
+// that has sent half of one ties up no pooled buffer.
 const smallTail = 64
 
-// PartialInput is input that has arrived and is not used yet: the rest of a frame, or of a record.
-// While there is more to be read at once it lies in a lent buffer, of whatever size. Before a
-// wait [PartialInput.Settle] moves it to memory of about its own length, so that what a peer makes us
-// hold is what it sent. Empty it holds no memory at all.
+// PartialInput is input that has arrived and is not used yet: part of a frame, or of a record. While more
+// can be read at once, it lies in a buffer of any size, which Pool lends. Before a wait
+// [PartialInput.Settle] moves it to memory of about its own length, so that a peer makes us hold only what
+// it sent. After Settle, an empty PartialInput holds no buffer.
 //
-// It belongs to whoever reads.
+// It belongs to the goroutine that reads.
 type PartialInput struct {
 	Pool mem.BufferPool // lends the buffers
 
@@ -26,10 +26,10 @@ type PartialInput struct {
 	r, w int              // the bytes are [r:w] of either
 }
 
-// Len is the number of bytes.
+// Len returns the number of bytes.
 func (s *PartialInput) Len() int { return s.w - s.r }
 
-// Bytes are valid until they are moved or dropped: by any method but Len, Skip and Memory.
+// Bytes returns the bytes. They are valid until a method other than Bytes, Len, Skip or Memory is called.
 func (s *PartialInput) Bytes() []byte { return s.store()[s.r:s.w] }
 
 func (s *PartialInput) store() []byte {
@@ -42,7 +42,7 @@ func (s *PartialInput) store() []byte {
 	return nil
 }
 
-// Memory is the size, in bytes, of the lent buffer.
+// Memory returns the size, in bytes, of the lent buffer.
 func (s *PartialInput) Memory() int {
 	if s.buf == nil {
 		return 0
@@ -50,13 +50,14 @@ func (s *PartialInput) Memory() int {
 	return cap(*s.buf)
 }
 
-// Skip makes the first n bytes used. Their memory stays as it is until Drop.
+// Skip marks the first n bytes as used. Their memory stays as it is until the others are moved or dropped.
 func (s *PartialInput) Skip(n int) { s.r += n }
 
 // Drop forgets all bytes and gives the buffer back.
 func (s *PartialInput) Drop() { s.Set(nil, 0) }
 
-// Set makes the first n bytes of buf, which is s's from now on, the only ones.
+// Set replaces all bytes by the first n of buf, which belongs to s from now on. The buffer that s had goes
+// back to Pool.
 func (s *PartialInput) Set(buf *[]byte, n int) {
 	if s.buf != nil {
 		s.Pool.Put(s.buf)
@@ -64,8 +65,8 @@ func (s *PartialInput) Set(buf *[]byte, n int) {
 	s.buf, s.r, s.w = buf, 0, n
 }
 
-// Settle gets ready for a wait. A few bytes move out of the buffer, and more to one of size
-// bytes, if that which they are in has more than most.
+// Settle prepares for a wait. Up to smallTail bytes move from the buffer to an array. More bytes move to a
+// buffer of size bytes, if the buffer that they are in is larger than most.
 func (s *PartialInput) Settle(most, size int) {
 	switch held := s.Bytes(); {
 	case s.buf == nil:
@@ -81,9 +82,9 @@ func (s *PartialInput) Settle(most, size int) {
 	}
 }
 
-// Grow makes room behind the bytes, for size of them in all. Only a full buffer is replaced:
-// if size is twice the bytes, they are moved once per doubling. What lies in no buffer stays
-// there, as Borrow takes one when input has come.
+// Grow makes room behind the bytes, so that size fit in all. It replaces only a full buffer: if size is
+// twice the number of bytes, they are moved once per doubling. Bytes that lie in no buffer stay where they
+// are: Borrow takes a buffer when input has come.
 func (s *PartialInput) Grow(size int) {
 	if s.buf == nil {
 		return
@@ -100,8 +101,8 @@ func (s *PartialInput) Grow(size int) {
 	}
 }
 
-// Extend reads what can be had at once behind the bytes, into the same buffer. That has to
-// have size bytes at least, or else it is ErrWouldBlock.
+// Extend reads what can be had at once into the buffer, behind the bytes. It returns ErrWouldBlock if there
+// is no buffer of at least size bytes.
 func (s *PartialInput) Extend(from interface{ TryReadInto([]byte) (int, error) }, size int) error {
 	if s.buf == nil || len(*s.buf) < size {
 		return ErrWouldBlock
@@ -119,12 +120,11 @@ func (s *PartialInput) move(size int) {
 	s.Set(buf, copy(*buf, s.Bytes()))
 }
 
-// Borrow returns the pool for one read of input that is to follow the bytes. What it lends is
-// the room behind them; where there is none it takes a buffer of at least so many bytes at the
-// moment of the loan, when input is there. [Loan.Done] ends it.
+// Borrow returns a pool for one read of input that follows the bytes. The pool lends the room behind the
+// bytes. If there is no room, it takes a buffer with room for least bytes or more from Pool, at the moment
+// of the loan, when input is there. [Loan.Done] ends the loan.
 //
-// Where Settle has left no room, s may be dropped before Done, which then must be told of 0
-// bytes.
+// If Settle has left no room, the caller may drop s before Done, which it must then tell of 0 bytes.
 func (s *PartialInput) Borrow(least int) *Loan {
 	l := loans.Get().(*Loan)
 	l.to, l.pool, l.least, l.skip = s, s.Pool, least, s.Len()
@@ -146,7 +146,7 @@ type Loan struct {
 
 var loans = sync.Pool{New: func() any { return new(Loan) }}
 
-// Room is the most that one read can get where the bytes are, 0 if a buffer is to be taken.
+// Room returns how many bytes one read can get behind the bytes at most, or 0 if the loan takes a buffer.
 func (l *Loan) Room() int { return len(l.room) }
 
 // Get implements mem.BufferPool.
@@ -168,7 +168,7 @@ func (l *Loan) Put(*[]byte) {
 	}
 }
 
-// Done ends the loan after a read of n bytes, which are the last ones now.
+// Done ends the loan after a read of n bytes, and appends these to the bytes of the PartialInput.
 func (l *Loan) Done(n int) {
 	switch s := l.to; {
 	case n <= 0:

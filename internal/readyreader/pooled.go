@@ -11,26 +11,26 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// pooled is Buffered with a buffer that is held only while bytes are in it.
+// pooled is a Buffered that holds a buffer only while bytes are in it.
 type pooled struct {
 	src Layer
 
 	sizes
 	in   PartialInput // what is not parsed yet
-	late error        // ended the input; it may have come with bytes, and is for when these are used up
+	late error        // an error that ended the input; returned once the bytes before it are used up
 }
 
-// sizes are those of reads.
+// sizes are the sizes of reads, in bytes.
 type sizes struct {
 	size  int
 	first int // of the next one; 0: size
 }
 
-// shortRead is how much is read at first behind what was read to where it was wanted: probably that goes
-// on, and what is read here, with the next frame's header, has to be copied there.
+// shortRead is the size of the first read after one that filled the caller's memory. The payload probably
+// goes on, and the caller has to copy there what this read gets of it along with the next frame's header.
 const shortRead = 4 << 10
 
-// newPooled uses the memory of what Recycle returned again, if it is of this kind.
+// newPooled returns a pooled. It uses the memory of reuse, which Recycle returned, if that is a pooled.
 func newPooled(src Layer, pool mem.BufferPool, sizes sizes, reuse Buffered) *pooled {
 	b, ok := reuse.(*pooled)
 	if !ok {
@@ -84,7 +84,7 @@ func (b *pooled) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// direct reads to the caller's memory.
+// direct reads into the caller's memory.
 func (b *pooled) direct(p []byte) (int, error) {
 	n, err := b.src.Read(p)
 	if n == len(p) {
@@ -97,8 +97,8 @@ func (b *pooled) direct(p []byte) (int, error) {
 	return n, err
 }
 
-// keep notes an error, which the system tells once: what is read next is the end of the stream. A
-// timeout can be asked for again, and comes anew.
+// keep stores an error that the system reports only once: the next read would report the end of the stream.
+// It stores no timeout, as the next read reports that again.
 func (b *pooled) keep(err error) {
 	if !Again(err) {
 		b.late = err
@@ -107,8 +107,8 @@ func (b *pooled) keep(err error) {
 
 func (b *pooled) Release() { b.in.Drop() }
 
-// Recycle releases b, and returns what Options.Reuse is for, which holds nothing; nil where b
-// is of no use any more.
+// Recycle releases b and returns its memory for Options.Reuse. The result holds no buffer and no input. It
+// is nil if b can't be used again.
 func Recycle(b Buffered) Buffered {
 	b.Release()
 	p, ok := b.(*pooled)
@@ -121,7 +121,7 @@ func Recycle(b Buffered) Buffered {
 
 func (b *pooled) TryPeek(n int) ([]byte, error) { return b.peek(n, b.src.TryRead) }
 
-// readFunc is ReadOnReady or TryRead: how far a fill goes to get bytes.
+// readFunc is ReadOnReady or TryRead: it decides whether a fill waits.
 type readFunc func(bufSize int, pool mem.BufferPool) (*[]byte, int, error)
 
 func (b *pooled) peek(n int, read readFunc) ([]byte, error) {
@@ -139,14 +139,14 @@ func (b *pooled) peek(n int, read readFunc) ([]byte, error) {
 	return b.in.Bytes()[:n:n], nil
 }
 
-// fill adds at least one byte to fewer than size unparsed ones, or fails and
-// leaves these as they are.
+// fill adds at least one byte to the unparsed ones, of which there are fewer than size, or fails and leaves
+// them as they are.
 func (b *pooled) fill(read readFunc) error {
 	if b.Buffered() == 0 {
 		return b.fillEmpty(read)
 	}
-	// A frame split between two reads whose rest is already there is the busy
-	// connection's case: the buffer stays, and nothing but the tail moves.
+	// On a busy connection a frame is often split between two reads, and its rest is already there: the
+	// buffer stays, and nothing but the tail moves.
 	if err := b.in.Extend(b.src, b.size); err != ErrWouldBlock {
 		if err != nil {
 			b.keep(err)
@@ -175,8 +175,8 @@ func (b *pooled) fillEmpty(read readFunc) error {
 	return nil
 }
 
-// lend is read, made to keep its word: with an error, or with no byte at all,
-// the buffer is in the pool again.
+// lend calls read. After an error, or a read of no byte at all, it makes sure that the buffer is in the
+// pool again.
 func (b *pooled) lend(read readFunc, size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if b.late != nil {
 		return nil, 0, b.late
@@ -208,8 +208,8 @@ func (b *pooled) consume(n int) {
 
 func isTimeout(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
-// window is the part of a lent buffer to read into: no more than was asked for,
-// whatever length the pool gave it.
+// window returns the part of a lent buffer to read into: at most size bytes, whatever length the pool gave
+// it.
 func window(buf *[]byte, size int) []byte {
 	p := *buf
 	return p[:min(len(p), max(size, 0))]

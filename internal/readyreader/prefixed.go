@@ -11,9 +11,10 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Prefixed returns conn with p, which is kept, in front of what is read of it: for those
-// who have looked at the beginning. If conn can be read and written without waiting, so can the result, which
-// must then be used in its place; conn stays good for deadlines and Close.
+// Prefixed returns a connection whose reads return p, which is kept, and then what conn's reads return. It
+// is for callers that have looked at the beginning of the stream. If conn can be read and written without
+// waiting, so can the result, which must then be used in place of conn; conn stays good for deadlines and
+// Close.
 func Prefixed(conn net.Conn, p []byte) net.Conn {
 	late := prefix{Conn: conn, p: p}
 	s := NewSocket(conn)
@@ -23,7 +24,7 @@ func Prefixed(conn net.Conn, p []byte) net.Conn {
 	return &prefixed{prefix: late, below: s.Layer}
 }
 
-// Unread is Prefixed for those who wait in Read.
+// Unread does what Prefixed does, for callers that wait in Read.
 func Unread(conn net.Conn, p []byte) net.Conn {
 	if len(p) == 0 {
 		return conn
@@ -31,7 +32,7 @@ func Unread(conn net.Conn, p []byte) net.Conn {
 	return &prefix{Conn: conn, p: p}
 }
 
-// prefix is a connection that is read by waiting for it.
+// prefix is a connection with bytes in front. Its reads wait.
 type prefix struct {
 	net.Conn
 	p []byte // owned by the reader
@@ -54,7 +55,7 @@ func (c *prefix) take(b []byte) int {
 	return n
 }
 
-// ReadFrom implements io.ReaderFrom, as a TCP connection has a better way to send a file.
+// ReadFrom implements io.ReaderFrom: a TCP connection has a better way to send a file.
 func (c *prefix) ReadFrom(r io.Reader) (int64, error) {
 	if f, ok := c.Conn.(io.ReaderFrom); ok {
 		return f.ReadFrom(r)
@@ -62,12 +63,12 @@ func (c *prefix) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c.Conn}, r)
 }
 
-// CloseWrite ends what is written, if conn can do that.
+// CloseWrite closes the connection for writing, if the connection below can do that.
 func (c *prefix) CloseWrite() error {
 	return CloseWrite(c.Conn)
 }
 
-// CloseWrite ends what is written on conn, if it can do that.
+// CloseWrite closes conn for writing. It returns errors.ErrUnsupported if conn can't do that.
 func CloseWrite(conn net.Conn) error {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -75,14 +76,14 @@ func CloseWrite(conn net.Conn) error {
 	return errors.ErrUnsupported
 }
 
-// prefixed is a connection that need not be waited for.
+// prefixed is a prefix that can be read without waiting.
 type prefixed struct {
 	BaseLayer
 	prefix
 	below Layer
 }
 
-// Can implements Layer. What is on a socket has no bytes in front of that.
+// Can implements Layer. It leaves OnSocket out, because there are bytes in front of the socket's.
 func (c *prefixed) Can() Ability { return c.below.Can() &^ (OnSocket | TakesVectors | HoldsBytes) }
 
 // Read implements net.Conn.

@@ -16,5 +16,5 @@ func newRaw(net.Conn) Layer { return nil }
 // AwaitInput does not wait here: a read does.
 func AwaitInput(syscall.RawConn) error { return nil }
 
-// HasInput reports true: who wants to know has to read.
+// HasInput returns true: only a read can tell.
 func HasInput(syscall.RawConn) bool { return true }

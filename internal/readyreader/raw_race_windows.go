@@ -12,12 +12,11 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// rawReader waits through the RawConn, which does a read of zero bytes when its
-// callback first returns false, and then reads through the net.Conn. It is for the race
-// detector, which is told on Windows only by package net that a write comes before the
-// read of its bytes: programs that synchronise through the socket alone would otherwise be
-// blamed for races they don't have. There is neither TryRead nor TryWrite, and the
-// connection keeps a goroutine.
+// rawReader waits through the RawConn, which does a read of zero bytes when its callback first returns
+// false, and then reads through the net.Conn. It is for builds with the race detector: on Windows package
+// net alone tells the detector that a write comes before the read of its bytes. Without that the detector
+// would report races in programs that synchronise through the socket alone. There is neither TryRead nor
+// TryWrite, and the connection keeps a goroutine.
 type rawReader struct {
 	plainConn
 	rc syscall.RawConn
@@ -64,7 +63,7 @@ func (r *rawReader) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int,
 	return nil, 0, err
 }
 
-// second is true from the second call on, that is after the wait.
+// second returns true from the second call on, that is, after the wait.
 func (r *rawReader) second(uintptr) bool {
 	waited := r.waited
 	r.waited = true
@@ -74,5 +73,5 @@ func (r *rawReader) second(uintptr) bool {
 // AwaitInput does not wait here: a read does.
 func AwaitInput(syscall.RawConn) error { return nil }
 
-// HasInput reports true: who wants to know has to read.
+// HasInput returns true: only a read can tell.
 func HasInput(syscall.RawConn) bool { return true }

@@ -2,8 +2,8 @@
 
 package readyreader
 
-// Read implements Layer. It does what the connection's own does, but the scheduler need not be told of a
-// call that moves much: see sysRead.
+// Read implements Layer. It does what the connection's own Read does, but Go's scheduler is not told of
+// most system calls: see sysRead.
 func (s *rawSocket) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

@@ -4,7 +4,7 @@
 
 package readyreader
 
-// vectorAbilities are those of a rawSocket beside the others: here none.
+// vectorAbilities are the abilities that a rawSocket has on some systems only: here none.
 const vectorAbilities Ability = 0
 
 // Read implements Layer.

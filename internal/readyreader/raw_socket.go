@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// mayCount says that wrappers which count can be passed by.
+// mayCount says whether reads and writes may bypass wrappers that count bytes.
 const mayCount = true
 
 // rawSocket reads and writes a plain socket's descriptor when it is ready.
@@ -36,7 +36,8 @@ func newRawSocket(conn net.Conn) *rawSocket {
 	return &rawSocket{conn: conn, rc: rc}
 }
 
-// newRaw returns nil where the system does not allow it.
+// newRaw returns nil if conn shows no descriptor, or if the system can't read and write that without
+// waiting.
 func newRaw(conn net.Conn) Layer {
 	if s := newRawSocket(conn); s != nil {
 		return s
@@ -49,10 +50,10 @@ func (s *rawSocket) Can() Ability {
 	return ReadsReady | TriesReads | TriesWrites | OnSocket | vectorAbilities
 }
 
-// Drained implements Layer: there is nothing between.
+// Drained implements Layer: nothing holds bytes between the socket and the caller.
 func (s *rawSocket) Drained() bool { return true }
 
-// RawConn returns the socket, to wait on.
+// RawConn implements Layer.
 func (s *rawSocket) RawConn() syscall.RawConn { return s.rc }
 
 // ReadOnReady implements Layer.
@@ -147,8 +148,8 @@ type rawOp struct {
 	n    int
 	err  error
 
-	returns bool          // on a far path, rather than wait for room
-	trip    time.Duration // not 0: it did, and the round trip
+	returns bool          // a write on a far path returns rather than wait for room
+	trip    time.Duration // not 0: the write has returned for that; the round trip
 }
 
 var rawOps = sync.Pool{New: func() any {
@@ -194,7 +195,7 @@ func (op *rawOp) writeGiven(fd uintptr) bool {
 	return true
 }
 
-// pushGiven writes all of p. On a far path it comes back when the socket takes no more.
+// pushGiven writes all of p. On a far path it returns when the socket takes no more.
 func (op *rawOp) pushGiven(fd uintptr) bool {
 	for op.n < len(op.p) {
 		n, err := writeOnce(int(fd), op.p[op.n:])
@@ -232,7 +233,7 @@ func AwaitInput(rc syscall.RawConn) error {
 	return renameOp(rc.Read(isReadable), "read")
 }
 
-// HasInput is AwaitInput without the wait.
+// HasInput reports whether AwaitInput would return at once.
 func HasInput(rc syscall.RawConn) (has bool) {
 	err := rc.Control(func(fd uintptr) { has = isReadable(fd) })
 	return err != nil || has

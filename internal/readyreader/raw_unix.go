@@ -15,8 +15,8 @@ import (
 // maxRW bounds one system call: some systems reject or cut larger transfers.
 const maxRW = 1 << 30
 
-// neverWaits reports whether one read or write of the descriptor never waits: package net
-// makes its sockets so.
+// neverWaits reports whether a single read or write of the descriptor never waits. That is always so:
+// package net makes its sockets non-blocking.
 func neverWaits(syscall.RawConn) bool { return true }
 
 // readOnce reads once into a non-empty p: n > 0 or an error.
@@ -59,8 +59,8 @@ func writeOnce(fd int, p []byte) (int, error) {
 	}
 }
 
-// isReadable asks in a way that leaves an error to the read: a look at the bytes would take it,
-// and what follows a reset then is the end of the stream.
+// isReadable calls poll, which leaves an error to the read. Peeking at the bytes would take the error, and
+// the read after a reset would then return the end of the stream.
 func isReadable(fd uintptr) bool {
 	for {
 		fds := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}

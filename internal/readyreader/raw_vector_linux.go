@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxVector is how many pieces one system call takes: enough for what is written at a time,
-// and few enough for the calls to be worth their memory.
+// maxVector is how many pieces one system call takes: enough for what is written at a time, and few enough
+// that a vectorOp stays small.
 const maxVector = 128
 
 // leastPiece is the length from which a piece is passed to the system by reference instead of being
 // copied: twice the length at which both cost the same.
 const leastPiece = 4 << 10
 
-// vectorAbilities are those of a rawSocket beside the others.
+// vectorAbilities are the abilities that a rawSocket has on some systems only.
 const vectorAbilities = TakesVectors
 
 // LeastPiece implements Layer.
@@ -105,8 +105,7 @@ func (op *vectorOp) write(fd uintptr) bool {
 	return !op.wait || op.err != ErrWouldBlock || op.trip > 0
 }
 
-// fill puts the pieces that come next into the vector, and returns how many these are, and
-// their size in bytes.
+// fill puts the next pieces into the vector, and returns how many they are, and their size in bytes.
 func (op *vectorOp) fill() (k, size int) {
 	for _, p := range op.rest {
 		if k == maxVector || size == maxRW {
@@ -124,7 +123,7 @@ func (op *vectorOp) fill() (k, size int) {
 	return k, size
 }
 
-// advance takes n bytes off what is not written.
+// advance takes the first n bytes off op.rest.
 func (op *vectorOp) advance(n int) {
 	op.n += n
 	for n > 0 {
@@ -136,7 +135,7 @@ func (op *vectorOp) advance(n int) {
 	}
 }
 
-// writeVectorOnce is writeOnce of many pieces, none of which is empty, and which have size bytes.
+// writeVectorOnce does what writeOnce does, for many pieces. No piece is empty; size is their sum in bytes.
 func writeVectorOnce(fd uintptr, v []unix.Iovec, size int) (int, error) {
 	raceRead(&v[0], len(v))
 	for {

@@ -22,9 +22,9 @@ const (
 	msgPeek = 0x2        // MSG_PEEK
 )
 
-// neverWaits makes one read or write of the descriptor not wait. Package net asks the
-// system for reads and writes that go on behind its back, and these are as they were:
-// only calls without that, which are ours, are told that they would have to wait.
+// neverWaits makes single reads and writes of the descriptor return rather than wait. Package net uses
+// overlapped reads and writes, which this does not change: only calls that are not overlapped, which are
+// ours, fail with WSAEWOULDBLOCK.
 func neverWaits(rc syscall.RawConn) bool {
 	var err error
 	cerr := rc.Control(func(fd uintptr) {
@@ -74,7 +74,7 @@ func receive(fd int, p []byte, flags uint32) (int, error) {
 	return int(n), err
 }
 
-// arguments are those of a call that the system wants by their address.
+// arguments are the arguments of a call that the system takes by address.
 type arguments struct {
 	buf      windows.WSABuf
 	n, flags uint32

@@ -20,7 +20,8 @@ func (s *rawSocket) Write(p []byte) (int, error) {
 	}
 }
 
-// comesBack reports whether a write to a full socket is to return, as its path is far: see refill.
+// comesBack reports whether a write to a full socket returns instead of waiting, as its path is far: see
+// refill.
 func (op *rawOp) comesBack(fd uintptr) bool {
 	if op.returns || op.n >= leastRefill {
 		op.trip = farTripFor(fd)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// farTripOf returns the shortest round trip that the kernel has seen lately on a TCP socket's path, if the path is far, and
-// 0 otherwise.
+// farTripOf returns the shortest round trip that the kernel has seen lately on a TCP socket's path, if the
+// path is far, and 0 otherwise.
 func farTripOf(fd uintptr) time.Duration {
 	info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil || info.Min_rtt == 1<<32-1 { // none seen

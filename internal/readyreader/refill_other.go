@@ -6,5 +6,5 @@ package readyreader
 
 import "time"
 
-// farTripOf is for Linux alone, whose wake-ups it makes up for.
+// farTripOf returns 0: refills make up for the wake-ups of Linux alone.
 func farTripOf(uintptr) time.Duration { return 0 }

@@ -4,15 +4,15 @@ package readyreader
 
 import "sync/atomic"
 
-// Retained is how many bytes of memory a layer holds on to while it waits for input, by
-// itself and in a sum. The zero value is nothing, in no sum. A lock of the layer's guards all
-// but Load, which may be called at any time.
+// Retained counts the bytes of memory that a layer keeps while it waits for input, for the layer alone and
+// as part of a sum. The zero value is 0 bytes, in no sum. A lock of the layer guards all methods but Load,
+// which may be called at any time.
 type Retained struct {
 	n   int32         // atomic
 	sum *atomic.Int64 // nil: none
 }
 
-// Load returns the bytes.
+// Load returns the number of bytes.
 func (r *Retained) Load() int { return int(atomic.LoadInt32(&r.n)) }
 
 // Set says how many bytes there are. It costs nothing where nothing changes.
@@ -27,7 +27,7 @@ func (r *Retained) Set(n int) {
 	}
 }
 
-// CountIn has the bytes counted in sum from now on.
+// CountIn adds the bytes to sum from now on.
 func (r *Retained) CountIn(sum *atomic.Int64) {
 	r.sum = sum
 	sum.Add(int64(r.Load()))

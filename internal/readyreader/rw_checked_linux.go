@@ -12,8 +12,9 @@ import (
 )
 
 func sysWriteVector(fd uintptr, v *unix.Iovec, count, _ int) (n int, errno syscall.Errno) {
-	// The race detector is told that who reads what is about to be written comes after it: see
-	// readOnce. A write that fails does that, and nothing else that has access to the variable.
+	// The race detector has to see this write come before the read of its bytes: see readOnce. Only package
+	// syscall has access to the variable that stands for that order. A write that fails touches it, and
+	// does nothing else.
 	_, _ = syscall.Write(-1, nil)
 	r, _, errno := syscall.Syscall(syscall.SYS_WRITEV, fd, uintptr(unsafe.Pointer(v)), uintptr(count))
 	if errno != 0 {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// much is how many bytes at most a call takes that the scheduler is not told of: it should
-	// be done in a tenth of a millisecond, for which a collection may have to wait.
+	// much is how many bytes a system call may move at most if Go's scheduler is not told of it. Such a
+	// call should take no more than a tenth of a millisecond: a garbage collection may have to wait for it.
 	much = 512 << 10
-	// bulk is from how many bytes on a call is an event. It takes longer than the 20 microseconds
-	// after which sysmon, had it been told, gives the processor to another thread, which has to be
-	// woken for that, and mostly finds nothing to do; and while it finds such calls it looks again
-	// that soon.
+	// bulk is from how many bytes on a call counts as a pulse.Event. Such a call takes longer than 20
+	// microseconds. After that time sysmon, if it had been told of the call, would give the processor to
+	// another thread. That thread has to be woken, and mostly finds nothing to do. And as long as sysmon
+	// finds such calls, it looks again just as soon.
 	bulk = 64 << 10
 )
 
@@ -44,7 +44,7 @@ func sysWrite(fd int, p []byte) (n int, err error) {
 	return n, err
 }
 
-// sysWriteVector writes size bytes, those of all pieces in v.
+// sysWriteVector writes the pieces in v, which have size bytes in all.
 func sysWriteVector(fd uintptr, v *unix.Iovec, count, size int) (n int, errno syscall.Errno) {
 	var r uintptr
 	if pulse.On() && size <= much {
@@ -59,14 +59,14 @@ func sysWriteVector(fd uintptr, v *unix.Iovec, count, size int) (n int, errno sy
 	return n, errno
 }
 
-// moved follows a call that has moved n bytes.
+// moved notes that a system call has moved n bytes.
 func moved(n int) {
 	if n >= bulk {
 		pulse.Event()
 	}
 }
 
-// sysRaw is one call, of which the scheduler is not told. p is not empty.
+// sysRaw makes one system call without telling the scheduler. p is not empty.
 func sysRaw(trap uintptr, fd int, p []byte) (int, error) {
 	n, _, errno := syscall.RawSyscall(trap, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	if errno != 0 {

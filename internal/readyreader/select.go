@@ -12,8 +12,8 @@ type Options struct {
 	// Size is the size of a read buffer in bytes, and the most that one Peek
 	// can ask for. Values below 128 count as 128.
 	Size int
-	// First is the size of the first read, if it is not 0 and the buffer is pooled: for input of
-	// which there is little, as a rule, at first.
+	// First is the size of the first read, if it is not 0 and the buffer is pooled. It is for connections
+	// that usually get little input at first.
 	First int
 	// Pooled asks for a buffer that is held only while it has bytes in it.
 	// Without it the connection keeps one buffer of its own for life.
@@ -22,12 +22,12 @@ type Options struct {
 	Reuse Buffered
 }
 
-// minSize leaves room for a frame header beside the tail that small can hold.
+// minSize leaves room for a frame header and smallTail bytes.
 const minSize = 128
 
-// New returns the buffered read side of s: with a pooled buffer if opts ask for one and s need not wait with it,
-// else with one of its own over s.Conn's Read. The caller goes on to set deadlines on s.Conn and to close it,
-// and calls Release once it has stopped reading.
+// New returns the buffered read side of s. The buffer is pooled if opts ask for that and s can wait for
+// input without a buffer. Otherwise it is kept for life, and s.Conn's Read fills it. The caller still sets
+// deadlines on s.Conn and closes it, and calls Release once it has stopped reading.
 func New(s Socket, opts Options) Buffered {
 	size := max(opts.Size, minSize)
 	if opts.Pooled && s.Can().HasAny(ReadsReady|TriesReads) {

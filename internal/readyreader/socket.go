@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// Socket is a connection with the Layer that it is read and written through. What a connection can do is
-// found out once, by NewSocket; everything else takes a Socket, or its Layer, and asks Can.
+// Socket is a connection with the Layer through which it is read and written. NewSocket finds out once what
+// a connection can do; all other code takes a Socket, or its Layer, and asks Can.
 type Socket struct {
 	Conn net.Conn // for deadlines, addresses and Close
 	Layer
@@ -16,15 +16,15 @@ type Socket struct {
 
 // NewSocket finds out how conn is read and written. It is the one place that decides that:
 //
-//   - a connection that is a Layer, or a wrapper that embeds one, or says that it does, and leaves Read and Write
-//     to it: through that;
-//   - exactly a *net.TCPConn or *net.UnixConn, or a wrapper that embeds one, or says so, and maybe counts: on
-//     the descriptor, where the system allows it;
-//   - a wrapper around a socket with a Read of its own: in that, see known and wrapped;
-//   - everything else: by its Read and Write, which wait.
+//   - a connection that is a Layer, or a wrapper that embeds a Layer, or names one, and leaves Read and
+//     Write to it: through that Layer;
+//   - exactly a *net.TCPConn or *net.UnixConn, or a wrapper that embeds or names one, and at most counts
+//     its bytes: on the descriptor, if the system allows that;
+//   - a wrapper around a socket with a Read of its own: through that Read, see known and wrapped;
+//   - any other connection: through its Read and Write, which wait.
 //
-// The two directions may differ. There must be no second Socket of a wrapper whose Read is its own, as
-// the first one may hold what it has read.
+// The two directions may differ. A wrapper with a Read of its own must have one Socket only, as that may
+// hold input that it has read.
 func NewSocket(conn net.Conn) Socket { return Socket{conn, layerOf(conn)} }
 
 func layerOf(conn net.Conn) Layer {
@@ -37,7 +37,8 @@ func layerOf(conn net.Conn) Layer {
 		}
 		return &plainConn{Conn: conn}
 	case reads != nil && (isSame(in.end, out.end) || writes == nil && !isSocket(out) && isSame(in.end, conn)):
-		// Where writes is nil, Write is the wrapper's own, and what else reads writes with would leave it out.
+		// Where writes is nil, Write is the wrapper's own. If reads can write too, its writes would bypass
+		// that.
 		if writes != nil || !reads.Can().HasAny(writeAbilities) {
 			return reads
 		}
@@ -61,7 +62,8 @@ func layerOf(conn net.Conn) Layer {
 	return joined(conn, reads, writes)
 }
 
-// joined is the Layer of a conn whose directions have different ones, or nil if they have none.
+// joined returns the Layer of a conn that reads through one Layer and writes through another. A nil one
+// stands for conn's own Read or Write.
 func joined(conn net.Conn, reads, writes Layer) Layer {
 	if writes == nil {
 		writes = &plainConn{Conn: conn}
@@ -83,19 +85,18 @@ func joined(conn net.Conn, reads, writes Layer) Layer {
 
 func isSocket(p path) bool { return p.end != nil && p.layer == nil && IsSocket(p.end) }
 
-// isSame compares connections that programs make. Those that can't be compared are never the
-// same.
+// isSame compares connections that programs make. Two whose types can't be compared are never the same.
 func isSame(a, b net.Conn) bool {
 	return a != nil && b != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
-// IsSocket reports whether conn is no layer but exactly a TCP or unix socket: what its
-// descriptor carries is what its Read returns, and what it took is with the system.
+// IsSocket reports whether conn is exactly a TCP or unix socket, and no layer above one: its Read returns
+// what the descriptor carries, and bytes that its Write took are with the system.
 //
-// It goes by exact type on purpose. A wrapper that embeds a socket (credentials,
-// metering, proxy protocol) has the socket's SyscallConn promoted to its own method set,
-// yet its Read may decrypt or skip a prefix: reading the descriptor would hand out
-// ciphertext as if it were plaintext. See embed.go for those that do nothing of the kind.
+// It compares the exact type on purpose. A wrapper that embeds a socket (credentials, metering, proxy
+// protocol) has the socket's SyscallConn promoted to its own method set, yet its Read may decrypt or skip a
+// prefix: reading the descriptor would hand out ciphertext as if it were plaintext. See embed.go for
+// wrappers that do nothing of the kind.
 func IsSocket(conn net.Conn) bool {
 	switch c := conn.(type) {
 	case *net.TCPConn:
@@ -107,8 +108,8 @@ func IsSocket(conn net.Conn) bool {
 	return false
 }
 
-// OverSocket reports whether nothing happens between conn and a socket: it is one, or a
-// wrapper that leaves reading and writing to one that it embeds.
+// OverSocket reports whether nothing happens between conn and a socket: conn is a socket, or a wrapper that
+// leaves reading and writing to a socket that it embeds.
 func OverSocket(conn net.Conn) bool {
 	return isSocket(descend(conn, inward)) && isSocket(descend(conn, outward))
 }

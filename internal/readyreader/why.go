@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// WhyNot says why s can't be waited for without a goroutine, "" if it can be as far as
-// is known. pooled says whether it is read with pooled buffers.
+// WhyNot returns why s can't be waited for without a goroutine, or "" if it can be, as far as is known.
+// pooled says whether s is read with pooled buffers.
 func WhyNot(s Socket, pooled bool) string {
 	if !pooled {
 		return "reading with pooled buffers is off"
@@ -25,7 +25,7 @@ func WhyNot(s Socket, pooled bool) string {
 	return readsItself(s.Conn)
 }
 
-// readsItself is the reason of a wrapper with a Read of its own.
+// readsItself returns the reason for a wrapper with a Read of its own.
 func readsItself(conn net.Conn) string {
 	return fmt.Sprintf("%T has a Read of its own, in which it is waited for", conn)
 }

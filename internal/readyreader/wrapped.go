@@ -12,18 +12,18 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// wrapped reads a wrapper whose Read is its own: one that counts, replays what it sniffed, skips a
-// header. Who waits for input waits in that Read, always, as with any net.Conn: nothing is done to
-// the wrapper or to its socket that either could notice, and nothing has to be known of it.
+// wrapped reads a wrapper with a Read of its own: one that counts, replays what it sniffed, or skips a
+// header. A goroutine that waits for input always waits in that Read, as with any net.Conn. So nothing is
+// done to the wrapper or to its socket that either could notice, and nothing has to be known about the
+// wrapper.
 //
-// To wait for the socket instead would be wrong for a wrapper that holds bytes, that has a goroutine
-// which reads ahead, or that sets a read deadline, if only while its Read runs. The first can be told
-// by what the kernel counts. The others can't be told from outside without a deadline of ours, and a
-// deadline may end a Read of a wrapper that fails for good after that. So a wrapper that is to be
-// waited for without a goroutine has to say what it does (see embed.go), or to be known (see known.go).
+// To wait for the socket instead would be wrong for a wrapper that holds bytes, that has a goroutine which
+// reads ahead, or that sets a read deadline, if only while its Read runs. What the kernel counts shows
+// whether a wrapper holds bytes. The other two can't be told from outside without setting a deadline, and
+// some wrappers fail for good after a deadline has ended their Read. So a wrapper is waited for without a
+// goroutine only if it says what it does (see embed.go), or is known (see known.go).
 //
-// What such a wait costs is little all the same: see [Layer]. What it brings is kept here for the
-// next read.
+// Such a wait still costs little: see [Layer]. The bytes that it reads are kept here for the next read.
 type wrapped struct {
 	BaseLayer
 	conn net.Conn // the wrapper
@@ -34,18 +34,18 @@ type wrapped struct {
 	buf  *[]byte
 	pool mem.BufferPool // buf's
 	r, n int
-	err  error // what follows them
+	err  error // the error that follows them
 	room int   // how much WaitInRead reads at once
 }
 
 const (
-	// idleRoom is how much is read at first of a connection that was left alone: there is a buffer
-	// while the Read waits.
+	// idleRoom is how much is read at first on a connection that was left alone: the buffer is held while
+	// the Read waits.
 	idleRoom = 256
-	// leastRoom and mostRoom bound that of a busy one.
+	// leastRoom and mostRoom are the bounds of room, for a busy connection.
 	leastRoom = 512
 	mostRoom  = 16 << 10
-	// emptyReads is how often in a row a wrapper may return nothing at all.
+	// emptyReads is how many Reads of a wrapper in a row may return nothing at all.
 	emptyReads = 100
 )
 
@@ -92,7 +92,7 @@ func (w *wrapped) WaitInRead(idle bool, pool mem.BufferPool) {
 	}
 }
 
-// adapt makes room for as much as comes.
+// adapt fits room to the n bytes that the last wait has read.
 func (w *wrapped) adapt(n int) {
 	switch {
 	case n >= w.room:
@@ -105,7 +105,7 @@ func (w *wrapped) adapt(n int) {
 // RawConn implements Layer: the socket below.
 func (w *wrapped) RawConn() syscall.RawConn { return w.rc }
 
-// ReadOnReady implements Layer. It waits with a buffer.
+// ReadOnReady implements Layer. It holds a buffer while it waits.
 func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if w.n > 0 || w.err != nil {
 		return w.TryRead(size, pool)
@@ -138,8 +138,8 @@ func (w *wrapped) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return buf, w.take(p), nil
 }
 
-// TryReadInto implements Layer. Where the socket has input it reads the wrapper, which may want
-// more than there is: it is for the rest of what the caller has begun to read, which has to come.
+// TryReadInto implements Layer. If the socket has input, it calls the wrapper's Read, which may wait for
+// more than there is. The caller asks for the rest of what it has begun to read, so that has to come.
 func (w *wrapped) TryReadInto(p []byte) (int, error) {
 	switch {
 	case len(p) == 0:
@@ -152,7 +152,7 @@ func (w *wrapped) TryReadInto(p []byte) (int, error) {
 	return 0, w.fault()
 }
 
-// Read implements net.Conn, but that there is an error or n > 0.
+// Read implements net.Conn. It returns n > 0 or an error.
 func (w *wrapped) Read(p []byte) (int, error) {
 	switch {
 	case len(p) == 0:
@@ -175,8 +175,8 @@ func (w *wrapped) take(p []byte) int {
 	return n
 }
 
-// fault returns the error that Read has ended with, or that there is nothing yet. That of a deadline is
-// told once.
+// fault returns the error with which Read has ended, or ErrWouldBlock if there is none. It returns the
+// error of a deadline once.
 func (w *wrapped) fault() error {
 	err := w.err
 	switch {
@@ -215,6 +215,6 @@ func readThrough(conn net.Conn, p []byte) (n int, err error) {
 // Write implements Layer.
 func (w *wrapped) Write(p []byte) (int, error) { return w.out.Write(p) }
 
-// TryWrite implements Layer. What a Write of the wrapper's own does nobody knows, so it
-// is left to who may wait.
+// TryWrite implements Layer. It takes nothing if the wrapper has a Write of its own: it is not known what
+// that does, so it needs a goroutine that may wait.
 func (w *wrapped) TryWrite(p []byte) (int, error) { return w.out.TryWrite(p) }

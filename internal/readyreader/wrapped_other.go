@@ -6,6 +6,6 @@ package readyreader
 
 import "net"
 
-// newWrapped returns nil: here nothing is read or written without waiting, and who reads a wrapper has a buffer
+// newWrapped returns nil: here nothing is read or written without waiting, and a wrapper has a read buffer
 // for life.
 func newWrapped(net.Conn, Layer) Layer { return nil }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package regex compiles the regular expressions that configurations and control planes bring, within
-// bounds on what they cost: the text, and the program that is made of it. A short text can be a large
-// program: "(((a{10}){10}){10})" is one of a thousand steps. Matching takes a time that is at most
-// proportional to the program and to the text that is matched (RE2), which a peer chooses.
+// Package regex compiles regular expressions that come from configurations and control planes. It
+// limits what they cost: the length of the expression, and the size of the program that it compiles
+// to. A short expression can make a large program: that of "(((a{10}){10}){10})" has a thousand
+// steps. The time to match is at most proportional to the size of the program times the length of the
+// text (RE2), and a peer chooses that text.
 package regex
 
 import (
@@ -13,21 +14,22 @@ import (
 )
 
 const (
-	// MaxText bounds the text of an expression, in bytes.
+	// MaxText is the maximum length of an expression, in bytes.
 	MaxText = 64 << 10
-	// MaxProgram bounds the program that it becomes, in steps of about 40 bytes each.
+	// MaxProgram is the maximum size of the program that an expression compiles to, in steps of about
+	// 40 bytes each.
 	MaxProgram = 128 << 10
 )
 
-// Whole compiles an expression that the whole of a text must match.
+// Whole compiles an expression so that it matches only if it matches a whole text.
 func Whole(expr string) (*regexp.Regexp, error) {
-	if err := check(expr); err != nil { // alone: "a)(b" is none
+	if err := check(expr); err != nil { // without the parentheses added below: "a)(b" is not valid
 		return nil, err
 	}
 	return regexp.Compile(`\A(?:` + expr + `)\z`)
 }
 
-// Part compiles an expression that any part of a text may match.
+// Part compiles an expression so that it matches if it matches any part of a text.
 func Part(expr string) (*regexp.Regexp, error) {
 	if err := check(expr); err != nil {
 		return nil, err
@@ -49,16 +51,16 @@ func check(expr string) error {
 	return nil
 }
 
-// steps is about how long the program for a part of an expression is.
+// steps estimates the number of steps in the program of an expression.
 func steps(re *syntax.Regexp) int {
 	n := 1
-	for _, sub := range re.Sub { // as deep as the parser allows: 1,000 at most
+	for _, sub := range re.Sub { // the parser limits the depth to 1,000
 		n += steps(sub)
 	}
 	switch re.Op {
 	case syntax.OpLiteral:
 		return len(re.Rune)
-	case syntax.OpRepeat: // a thousand times at most, of all that are nested
+	case syntax.OpRepeat: // the parser limits the repetitions to 1,000, nested ones multiplied
 		return (n-1)*max(re.Min, re.Max, 1) + 1
 	}
 	return n

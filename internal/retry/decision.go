@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package retry decides whether an attempt of an RPC that failed is followed by another
-// (gRFC A6). It is pure: what happened goes in, what is to be done comes out. Only the
-// [Throttle], which all RPCs of a channel share, has a lock.
+// Package retry decides whether another attempt follows a failed attempt of an RPC (gRFC A6). It
+// does no I/O and has no goroutines: the caller says what happened, and the package returns what to
+// do. Only the [Throttle], which all RPCs of a channel share, has a lock.
 package retry
 
 import (
@@ -16,30 +16,32 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// State is how far one RPC has come with its retries. The zero value allows transparent
-// retries only.
+// State holds what one RPC has done about retries so far. The zero value allows transparent retries
+// only.
 type State struct {
 	Policy   *serviceconfig.RetryPolicy // nil: only transparent retries
-	Attempts int                        // the policy's bound, brought under the channel's
+	Attempts int                        // the policy's limit on attempts, or the channel's if that is lower
 	Throttle *Throttle
 
 	made          int32        // retries that the policy granted
-	sincePushback int16        // of these, those since the server last said when
-	refused       bool         // the one retry of an attempt that a server refused was made
-	legs          *atomic.Bool // refused of all attempts of a hedged RPC; nil: it is not hedged
+	sincePushback int16        // how many of these came after the last one whose delay the server chose
+	refused       bool         // the one retry of a refused (unprocessed) attempt has been granted
+	legs          *atomic.Bool // like refused, for all attempts of a hedged RPC together; nil: not hedged
 }
 
-// Hedge says that the RPC is hedged: its attempts have the states that Leg returns.
+// Hedge marks the RPC as hedged. Each of its attempts then needs a State of its own, from Leg.
 func (s *State) Hedge() { s.legs = new(atomic.Bool) }
 
-// Leg is the state of an attempt of a hedged RPC that follows n others, and that no policy retries.
+// Leg returns the state of an attempt of a hedged RPC that n other attempts precede. No retry
+// policy applies to it.
 //
 // "If the RPC reaches the gRPC server library but has never been seen by the server application
-// logic [...] the client library will immediately retry it once": once for the RPC, not for each
-// of its attempts, as that would be another load on servers that refuse.
+// logic [...] the client library will immediately retry it once": once for the RPC, not for each of
+// its attempts, as that would be more load on servers that refuse.
 func (s *State) Leg(n int) State { return State{made: int32(n), legs: s.legs} }
 
-// retriesRefused reports whether an attempt that a server refused is retried, once.
+// retriesRefused reports whether an attempt that a server refused is retried. It returns true only
+// once for an RPC.
 func (s *State) retriesRefused() bool {
 	if s.legs != nil {
 		return s.legs.CompareAndSwap(false, true)
@@ -49,18 +51,19 @@ func (s *State) retriesRefused() bool {
 	return !was
 }
 
-// Made is how many retries the policy has granted. The server hears of them.
+// Made returns how many retries the policy has granted. The client tells the server that number.
 func (s *State) Made() int { return int(s.made) }
 
-// Verdict is what is to become of an attempt that failed. The zero value ends the RPC.
+// Verdict says what follows a failed attempt. The zero value ends the RPC.
 type Verdict struct {
 	Retry       bool
-	Transparent bool // the application of no server has seen the attempt
+	Transparent bool // no server's application has seen the attempt
 	Delay       time.Duration
-	Exhausted   int // how many attempts there were, if the policy allows no more
+	Exhausted   int // how many attempts there were, if the RPC ends because the policy allows no more; else 0
 }
 
-// Explain adds to the error of an RPC that the policy allowed no more attempts, if so.
+// Explain returns err. If the RPC ends because the policy allows no more attempts, the error says
+// so.
 func (v Verdict) Explain(err error) error {
 	if v.Exhausted == 0 {
 		return err
@@ -68,21 +71,21 @@ func (v Verdict) Explain(err error) error {
 	return fmt.Errorf("max retries exhausted: failed after %d attempts: %w", v.Exhausted, err)
 }
 
-// Failure is what the decision depends on.
+// Failure says how an attempt failed.
 type Failure struct {
 	Status *status.Status
-	// Unsent: nothing of the attempt reached a server. Unprocessed: a server
+	// Unsent means that nothing of the attempt reached a server. Unprocessed means that a server
 	// received it and did nothing.
 	Unsent, Unprocessed bool
-	// Final: the attempt is the one that counts. The response headers came, or the
-	// balancer dropped the RPC, or its time is over.
+	// Final means that no other attempt may follow: the response headers came, the balancer dropped
+	// the RPC, or the RPC's context ended.
 	Final    bool
 	Pushback Pushback
 
-	random func() float64 // nil: any
+	random func() float64 // nil: rand.Float64
 }
 
-// Decide applies gRFC A6, and counts what it grants.
+// Decide applies gRFC A6 to a failure, and counts the retry in s if it grants one.
 func (s *State) Decide(f Failure) Verdict {
 	switch {
 	case f.Unsent:
@@ -114,8 +117,8 @@ func (s *State) Decide(f Failure) Verdict {
 	return v
 }
 
-// delay is the pause before a retry, n retries having been made: exponential, give or take
-// 20 %.
+// delay returns the pause before a retry that follows n others. It grows exponentially, with a
+// random deviation of up to 20 %.
 func delay(p *serviceconfig.RetryPolicy, n int, random func() float64) time.Duration {
 	d := math.Min(float64(p.InitialBackoff)*math.Pow(p.BackoffMultiplier, float64(n)), float64(p.MaxBackoff))
 	if random == nil {

@@ -10,14 +10,14 @@ import (
 	"google.golang.org/grpc/internal/transport/grpcwire"
 )
 
-// Pushback is what a server said about retries in its trailers (gRFC A6).
+// Pushback is what a server says about retries in its trailers (gRFC A6).
 type Pushback struct {
 	Said  bool
-	Never bool // it wants none: a negative number, or no number
+	Never bool // the server forbids retries: the value is negative, or not one number of milliseconds
 	Delay time.Duration
 }
 
-// PushbackIn finds it in an attempt's trailers.
+// PushbackIn returns the pushback in an attempt's trailers.
 func PushbackIn(trailer map[string][]string) Pushback {
 	return parsePushback(trailer[grpcwire.HeaderRetryPushback])
 }

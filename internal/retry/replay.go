@@ -2,9 +2,9 @@
 
 package retry
 
-// Replay keeps what an RPC has sent, for as long as it may have to be sent again by another
-// attempt: until the RPC is committed to one. M is a message; the caller frees what a message
-// holds. The zero value is that of an RPC which has sent nothing.
+// Replay keeps the messages that an RPC has sent, for other attempts to send again, until the RPC
+// is committed to one attempt. M is the type of a message; the caller frees what a message holds.
+// The zero value belongs to an RPC that has sent nothing.
 type Replay[M any] struct {
 	sent      []M
 	messages  int
@@ -13,42 +13,44 @@ type Replay[M any] struct {
 	committed bool
 }
 
-// Committed says that nothing is kept any more.
+// Committed reports whether Commit was called: Replay then has no messages.
 func (r *Replay[M]) Committed() bool { return r.committed }
 
-// Keep keeps a message of n bytes. It returns false if all that is kept is more than limit
-// bytes by now: the RPC is to be committed.
+// Keep keeps m, a message of n bytes. It returns false if the messages together now have more than
+// limit bytes: the caller then commits the RPC.
 func (r *Replay[M]) Keep(m M, n, limit int) bool {
 	r.Begin(m)
 	return r.Extend(n, limit)
 }
 
-// Begin keeps m, to which the caller adds messages. Extend follows each of them, and is Keep's count.
+// Begin keeps m, an M that holds several messages. The caller adds messages to it, and calls Extend
+// for each.
 func (r *Replay[M]) Begin(m M) { r.sent = append(r.sent, m) }
 
-// Extend counts a message of n bytes.
+// Extend counts a message of n bytes, which the caller has added to the last M. It returns what
+// Keep returns.
 func (r *Replay[M]) Extend(n, limit int) bool {
 	r.messages++
 	r.bytes += n
 	return r.bytes <= limit
 }
 
-// Messages is how many are kept.
+// Messages returns how many messages are kept.
 func (r *Replay[M]) Messages() int { return r.messages }
 
-// Fits says that a message of n bytes more is not too much to keep.
+// Fits reports whether the messages have at most limit bytes together with another one of n bytes.
 func (r *Replay[M]) Fits(n, limit int) bool { return r.bytes+n <= limit }
 
-// KeepEnd notes that the end was sent, after all that is kept.
+// KeepEnd records that the RPC has sent the end of its messages.
 func (r *Replay[M]) KeepEnd() { r.ended = true }
 
-// Ended says that the end was sent.
+// Ended reports whether KeepEnd was called.
 func (r *Replay[M]) Ended() bool { return r.ended }
 
-// Sent are the messages that are kept, in their order.
+// Sent returns the messages that are kept, in the order in which they were sent.
 func (r *Replay[M]) Sent() []M { return r.sent }
 
-// Commit keeps nothing from now on. It returns what was kept, for the caller to free.
+// Commit drops the messages. It returns them for the caller to free.
 func (r *Replay[M]) Commit() []M {
 	sent := r.sent
 	r.sent, r.messages, r.committed = nil, 0, true

@@ -7,26 +7,27 @@ import (
 	"iter"
 )
 
-// Run is a number of small messages, one after the other, in about the memory of their bytes: kept
-// each in a buffer of its own, many small ones would take a hundred times as much.
+// Run holds small messages one after the other in one buffer, which is little larger than their
+// bytes together. With a buffer for each message, many small ones would take a hundred times as
+// much memory.
 type Run struct{ b []byte }
 
 // Small is a message of a Run.
 type Small struct {
-	Body       []byte // as it is sent
+	Body       []byte // the bytes that are sent
 	Compressed bool
 	Length     int // before compression, in bytes
 }
 
 const (
-	// maxHead is the most that stands before a message in a Run, in bytes.
+	// maxHead is the largest size, in bytes, of the header that precedes a message in a Run.
 	maxHead = 1 + 2*binary.MaxVarintLen64
 	minRun  = 256
 	maxRun  = 4 << 10
 )
 
-// NewRun returns an empty Run with room for a message of n bytes, twice as large as last, within
-// bounds; nil stands for none.
+// NewRun returns an empty Run with room for a message of n bytes. It has twice the capacity of
+// last, but at most maxRun, or minRun if last is nil; more if the message needs it.
 func NewRun(last *Run, n int) Run {
 	size := minRun
 	if last != nil {
@@ -38,7 +39,8 @@ func NewRun(last *Run, n int) Run {
 // HasRoom reports whether a message of n bytes fits.
 func (r *Run) HasRoom(n int) bool { return cap(r.b)-len(r.b) >= n+maxHead }
 
-// Add adds a copy of a message of n bytes in pieces, for which there must be room.
+// Add adds a copy of a message whose pieces have n bytes together. HasRoom(n) must be true. length
+// is the message's length before compression.
 func (r *Run) Add(n, length int, compressed bool, pieces iter.Seq[[]byte]) {
 	head := byte(0)
 	if compressed {
@@ -51,7 +53,8 @@ func (r *Run) Add(n, length int, compressed bool, pieces iter.Seq[[]byte]) {
 	}
 }
 
-// All are the messages, in their order. They lie in the Run's memory.
+// All returns the messages in the order in which they were added. Their bodies point into the Run's
+// memory.
 func (r *Run) All() iter.Seq[Small] {
 	return func(yield func(Small) bool) {
 		for b := r.b; len(b) > 0; {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/internal/serviceconfig"
 )
 
-// Throttle is the token bucket of gRFC A6, one a channel. A nil one is always full.
+// Throttle is the token bucket of gRFC A6. Each channel has one. A nil Throttle is always full.
 type Throttle struct {
 	// Immutable.
 	limit, threshold, ratio float64
@@ -17,7 +17,7 @@ type Throttle struct {
 	tokens float64
 }
 
-// NewThrottle returns a full token bucket; nil if c is nil.
+// NewThrottle returns a full token bucket, or nil if c is nil.
 func NewThrottle(c *serviceconfig.RetryThrottling) *Throttle {
 	if c == nil {
 		return nil
@@ -25,7 +25,7 @@ func NewThrottle(c *serviceconfig.RetryThrottling) *Throttle {
 	return &Throttle{limit: c.MaxTokens, threshold: c.MaxTokens / 2, ratio: c.TokenRatio, tokens: c.MaxTokens}
 }
 
-// Failed takes a token for a failure, and says whether retries are forbidden now.
+// Failed takes a token for a failure, and reports whether retries are now forbidden.
 func (t *Throttle) Failed() (throttled bool) {
 	if t == nil {
 		return false
@@ -36,7 +36,7 @@ func (t *Throttle) Failed() (throttled bool) {
 	return t.tokens <= t.threshold
 }
 
-// Throttled says whether retries are forbidden now.
+// Throttled reports whether retries are forbidden now.
 func (t *Throttle) Throttled() bool {
 	if t == nil {
 		return false
@@ -46,7 +46,7 @@ func (t *Throttle) Throttled() bool {
 	return t.tokens <= t.threshold
 }
 
-// Succeeded gives a part of a token back.
+// Succeeded adds ratio, which may be a part of a token, for a success.
 func (t *Throttle) Succeeded() {
 	if t == nil {
 		return

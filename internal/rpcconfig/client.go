@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rpcconfig has the interfaces through which single RPCs are configured, where the
-// method's name alone does not decide.
+// Package rpcconfig has the interfaces for configuring each RPC by more than its method's name.
 //
-// On the client a resolver configures them (gRFC A31): it puts a [Selector] into its state
-// with [WithSelector], and the channel asks it once for each RPC. On the server the listener
-// does (gRFC A36): a server option brings a [Source], which gives each connection a
-// [Router], and the server asks that once for each RPC.
+// On the client, a resolver configures RPCs (gRFC A31): it puts a [Selector] into its state with
+// [WithSelector], and the channel calls the Selector once for each RPC. On the server, the listener
+// configures RPCs (gRFC A36): a server option has a [Source], which gives each connection a
+// [Router], and the server calls the Router once for each RPC.
 //
-// The package holds the types only. Where nothing of it is set, RPCs pay nothing for it.
+// The package has only the types. RPCs for which none of them is set pay nothing for it.
 package rpcconfig
 
 import (
@@ -20,76 +19,78 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Selector chooses the configuration of each RPC of a channel. The channel uses it for as
-// long as the state that it came with is the resolver's last one.
+// Selector chooses the configuration of each RPC of a channel. The channel uses it as long as the
+// state that has it is the resolver's last one.
 type Selector interface {
-	// Select is called once for each RPC, but for those that wait (Choice.Later), before its options and interceptors of its
-	// own are looked at; method is "/package.Service/Method", and ctx holds the metadata
-	// that the RPC is to send. Any number of calls run at once. It must not block, and
-	// must not call the resolver's ClientConn.
+	// Select returns the configuration of an RPC. The channel calls it once for each RPC, and again after a wait for
+	// Choice.Later, before it looks at the RPC's options and interceptors. method is "/package.Service/Method", and ctx
+	// has the metadata that the RPC sends. Select must be safe for concurrent use. It must not block, and must not call
+	// the resolver's ClientConn.
 	//
-	// An error ends the RPC. It should be a status; one that only a server's application
-	// may use becomes Internal (gRFC A54).
+	// An error ends the RPC. It should be a status. A code that only a server's application may use
+	// becomes Internal (gRFC A54).
 	Select(ctx context.Context, method string) (Choice, error)
 }
 
-// Choice is what a Selector says of an RPC. The zero value is an RPC for which nothing is
-// configured.
+// Choice is the configuration that a Selector chose for an RPC. The zero value configures nothing.
 type Choice struct {
-	// Context is the context of the RPC, which derives from the one that Select was
-	// given: the balancer finds in it what is meant for it. nil stands for that one.
+	// Context is the context of the RPC. It must derive from Select's ctx, and may have values for
+	// the balancer. Nil means Select's ctx.
 	Context context.Context
-	// Method stands in for what the service config says of the method.
+	// Method replaces the service config's configuration of the method.
 	Method serviceconfig.MethodConfig
-	// Committed is called exactly once: when no further attempt of the RPC will be made,
-	// and so nothing more be picked, and at the latest when the RPC ends, however it does.
-	// It must not block nor use the RPC: locks of the RPC's may be held. May be nil.
+	// Committed is called exactly once: when no further attempt of the RPC, and so no further pick,
+	// will follow, and at the latest when the RPC ends, in whatever way. The caller may hold locks
+	// of the RPC, so Committed must not block or use the RPC. It may be nil.
 	Committed func()
-	// Interceptor stands around the RPC, inside the channel's own. May be nil.
+	// Interceptor intercepts the RPC, after the channel's own interceptors. It may be nil.
 	Interceptor Interceptor
-	// Later, unless it is nil, says that there is nothing to choose from: it is closed once another
-	// Selector is in use. An RPC that waits for ready does not go by the Choice: it waits for that,
-	// and another Choice is made for it. LaterErr says what it waits for.
+	// Later is not nil if the Selector has nothing to choose from yet. It is closed once another
+	// Selector is in use. An RPC that waits for ready ignores the Choice: it waits until Later is
+	// closed, and then gets another Choice. LaterErr says what the RPC waits for.
 	Later    <-chan struct{}
 	LaterErr error
 }
 
 // Interceptor is a client's HTTP filter (gRFC A39), configured for one RPC.
 type Interceptor interface {
-	// Begin begins the RPC: it calls next, once, with ctx or a context derived from it (see
-	// RPC.Later), and returns what that does or a stream that wraps it; or it returns an error, which
-	// should be a status, and there is no RPC. A unary RPC is to it a stream of one
-	// message each way. next fails if it is called again.
+	// Begin begins the RPC. It calls next once, with ctx or a context derived from it (see
+	// RPC.Later), and returns next's results, or a stream that wraps next's. If it returns an error
+	// instead, which should be a status, the RPC does not begin. A unary RPC appears as a stream with
+	// one message in each direction. If next is called again, it fails.
 	Begin(ctx context.Context, rpc RPC, next func(context.Context) (Stream, error)) (Stream, error)
 }
 
-// RPC is what an Interceptor is told of an RPC.
+// RPC describes an RPC to an Interceptor.
 type RPC struct {
 	Method string // "/package.Service/Method"
-	// These say who may send more than one message.
+	// ClientStreams says that the client may send several messages, and ServerStreams that the
+	// server may.
 	ClientStreams, ServerStreams bool
-	// Later, called before Begin returns a stream, says that next will be called afterwards, in
-	// any case: with a context that is over, if the RPC is not to begin.
+	// Later announces, before Begin returns a stream, that next will be called although it has not
+	// been called yet. The Interceptor must then call next in any case: with a context that has
+	// ended, if the RPC must not begin.
 	Later func()
 }
 
-// credentialsKey is where the context of an RPC has credentials of its Interceptors.
+// credentialsKey is the context key of credentials that an Interceptor adds to an RPC.
 type credentialsKey struct{}
 
-// WithCredentials returns a context with which an Interceptor calls next: the RPC carries c too,
-// beside all other credentials, and fails with codes.Unauthenticated on a connection that is not
-// secure enough for it. Of several the last counts.
+// WithCredentials returns a context with which an Interceptor calls next. The RPC then uses c in
+// addition to all other credentials, and fails with codes.Unauthenticated if the connection is not
+// secure enough for c. A second WithCredentials replaces c.
 func WithCredentials(ctx context.Context, c credentials.PerRPCCredentials) context.Context {
 	return context.WithValue(ctx, credentialsKey{}, c)
 }
 
-// CredentialsOf returns what WithCredentials was given, nil if nothing.
+// CredentialsOf returns the credentials that WithCredentials put into ctx, or nil if there are
+// none.
 func CredentialsOf(ctx context.Context) credentials.PerRPCCredentials {
 	c, _ := ctx.Value(credentialsKey{}).(credentials.PerRPCCredentials)
 	return c
 }
 
-// Stream has the methods of grpc.ClientStream, which says what they do.
+// Stream has the methods of grpc.ClientStream, where they are documented.
 type Stream interface {
 	Header() (metadata.MD, error)
 	Trailer() metadata.MD
@@ -99,26 +100,27 @@ type Stream interface {
 	RecvMsg(m any) error
 }
 
-// selectorKey is where a resolver's state has its Selector.
+// selectorKey is the attribute key of the Selector in a resolver's state.
 type selectorKey struct{}
 
-// WithSelector returns s with the Selector that configures RPCs once the channel's balancer
-// has taken the state. When UpdateState returns, no call of the Selector before it runs any
-// more, nor will one: what only that one could choose may then be given up.
+// WithSelector returns s with a Selector, which configures RPCs once the channel has passed the
+// state to its balancer. When UpdateState has returned, no call of the previous Selector is
+// running, and none will begin: the resolver may then give up what only that Selector could choose.
 //
-// Selectors are compared with ==, unless they can't be.
+// The channel compares Selectors with ==. Those that can't be compared count as different.
 func WithSelector(s resolver.State, selector Selector) resolver.State {
 	s.Attributes = s.Attributes.WithValue(selectorKey{}, selector)
 	return s
 }
 
-// SelectorOf returns the Selector of a state, nil if it has none.
+// SelectorOf returns the Selector of a state, or nil if it has none.
 func SelectorOf(s resolver.State) Selector {
 	selector, _ := s.Attributes.Value(selectorKey{}).(Selector)
 	return selector
 }
 
-// Chain makes one Interceptor of several, nil of none. The first is the outermost.
+// Chain combines several Interceptors into one. The first is the outermost. Chain returns nil if
+// there are none.
 func Chain(list ...Interceptor) Interceptor {
 	switch len(list) {
 	case 0:

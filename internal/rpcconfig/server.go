@@ -10,55 +10,56 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Source configures the RPCs of a server's connections. It is brought by a
-// grpc.ServerOption that has a method
+// Source configures the RPCs of a server's connections. The server gets it from a grpc.ServerOption
+// that has a method
 //
 //	ServerRPCConfig() rpcconfig.Source
 //
-// RPCs that come through ServeHTTP have no connection of the server's, and no Router.
+// RPCs that come through ServeHTTP do not belong to a connection of the server, and have no Router.
 type Source interface {
-	// Router is called for each connection, with its handshake done, before any RPC
-	// comes on it. With a nil Router nothing is configured; an error closes the connection.
+	// Router returns the Router of a connection. The server calls it for each connection after the
+	// handshake, before the connection's first RPC. A nil Router configures nothing. An error
+	// closes the connection.
 	Router(Conn) (Router, error)
 }
 
-// Recording is a Source that records metrics. The server tells it, before it serves, of its stats
-// handlers, among which there may be recorders, and of its other recorders.
+// Recording is a Source that records metrics. Before the server serves, it passes its stats
+// handlers, some of which may be recorders, and its other recorders to SetRecorders.
 type Recording interface {
 	SetRecorders(handlers []stats.Handler, others []estats.MetricsRecorder)
 }
 
-// Conn is a connection that a server has taken.
+// Conn is a connection that a server has accepted.
 type Conn struct {
-	// Accepted is what the listener returned, so that a listener can tell its own
-	// connections what they are to be.
+	// Accepted is the net.Conn that the listener returned, so that a listener can recognize its own
+	// connections.
 	Accepted net.Conn
-	// Drain has the client begin its further RPCs elsewhere; those that are open go on.
-	// It may be called at any time, by any goroutine, more than once. Those that serve the
-	// connection need not hear of it.
+	// Drain makes the client begin further RPCs on other connections. Open RPCs go on. Any
+	// goroutine may call Drain at any time, even before the server serves the connection, and more
+	// than once.
 	Drain func()
 }
 
 // Router configures the RPCs of one connection.
 type Router interface {
-	// Route is called once for each RPC of a registered method; method is
-	// "/package.Service/Method", and ctx holds the metadata that came and the peer. Any
-	// number of calls run at once. It returns the context that the RPC goes on with,
-	// which derives from ctx; or an error, which should be a status, and the RPC ends
-	// with it. The context ends with the RPC.
+	// Route configures an RPC. The server calls it once for each RPC of a registered method. method
+	// is "/package.Service/Method"; ctx has the incoming metadata and the peer, and ends with the
+	// RPC. Route returns the context for the rest of the RPC, which must derive from ctx. If it
+	// returns an error, which should be a status, the RPC ends with that. Route must be safe for
+	// concurrent use.
 	//
-	// The server's own interceptors come after it, and messages are not read yet.
+	// The server calls its interceptors, and reads messages, only after Route.
 	Route(ctx context.Context, method string) (context.Context, error)
 }
 
-// Filter is a server's HTTP filter (gRFC A39), configured for one RPC: it lets the RPC go
-// on with the context that it returns, or ends it with an error.
+// Filter is a server's HTTP filter (gRFC A39), configured for one RPC. The RPC goes on with the
+// context that it returns, or ends with its error.
 type Filter func(ctx context.Context, method string) (context.Context, error)
 
-// Filters are applied in turn, as a Route consists of them.
+// Filters is a list of filters, with a method that is like Router.Route.
 type Filters []Filter
 
-// Route applies the filters. The first error counts.
+// Route applies the filters one after the other. It stops at the first error and returns it.
 func (fs Filters) Route(ctx context.Context, method string) (context.Context, error) {
 	for _, f := range fs {
 		var err error
@@ -69,16 +70,16 @@ func (fs Filters) Route(ctx context.Context, method string) (context.Context, er
 	return ctx, nil
 }
 
-// routerKey finds the Router in the context of a connection.
+// routerKey is the context key of a connection's Router.
 type routerKey struct{}
 
-// NewConnContext returns the context of a connection that has the Router.
+// NewConnContext returns a context for a connection that has the Router r.
 func NewConnContext(ctx context.Context, r Router) context.Context {
 	return context.WithValue(ctx, routerKey{}, r)
 }
 
-// RouterOf returns the Router of the connection that ctx belongs to, or derives from; nil
-// if there is none.
+// RouterOf returns the Router that NewConnContext put into ctx or into a context that ctx derives
+// from, or nil if there is none.
 func RouterOf(ctx context.Context) Router {
 	r, _ := ctx.Value(routerKey{}).(Router)
 	return r

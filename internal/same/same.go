@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package same compares what interfaces hold, which programs fill in as they like.
+// Package same compares values of interfaces whose types programs choose.
 package same
 
 import "reflect"
 
-// Value compares what two interfaces hold, if that can be compared; what can't be, such as a
-// function, is the same as nothing.
+// Value reports whether two interfaces hold equal values. A value that can't be compared, such as a
+// function, equals no value, not even itself.
 func Value[T any](a, b T) bool {
 	x, y := any(a), any(b)
 	return x == nil && y == nil || reflect.ValueOf(x).Comparable() && x == y

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scaling carries how many connections a subchannel may have (gRFC A105) from where
-// it is configured to the subchannels: the notification object of that document.
+// Package scaling carries the limit of connections per subchannel (gRFC A105) from its configuration
+// to the subchannels. A Limit is the notification object of that document.
 package scaling
 
 import (
@@ -10,10 +10,10 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Default is how many connections a subchannel has at most that nothing was said to.
+// Default is how many connections a subchannel may have if no other limit is set.
 const Default = 1
 
-// Limit is how many connections each of some subchannels may have. The zero value is
+// Limit is how many connections each subchannel that follows it may have. The zero value stands for
 // Default. It is safe for concurrent use.
 type Limit struct {
 	mu       sync.Mutex
@@ -21,7 +21,7 @@ type Limit struct {
 	watchers map[*func(int)]struct{}
 }
 
-// Set changes the limit, and tells who watches it. Less than Default stands for it.
+// Set changes the limit, and tells those that watch it. A smaller number than Default stands for Default.
 func (l *Limit) Set(n int) {
 	n = max(n, Default)
 	l.mu.Lock()
@@ -35,7 +35,7 @@ func (l *Limit) Set(n int) {
 	}
 }
 
-// Watch calls f with the limit, and again whenever it changes, until stop is called. f must
+// Watch calls f with the limit, and again whenever the limit changes, until stop is called. f must
 // not call the Limit's methods.
 func (l *Limit) Watch(f func(n int)) (stop func()) {
 	l.mu.Lock()
@@ -55,14 +55,14 @@ func (l *Limit) Watch(f func(n int)) (stop func()) {
 
 type limitKey struct{}
 
-// Attach has subchannels to the address follow l, in place of the service config. To change
-// what is attached is to change the address: keep one Limit for as long as a policy lives.
+// Attach makes subchannels to the address follow l instead of the service config. An address with
+// another Limit is another address, so a policy should keep one Limit for as long as it lives.
 func Attach(a resolver.Address, l *Limit) resolver.Address {
 	a.Attributes = a.Attributes.WithValue(limitKey{}, l)
 	return a
 }
 
-// Of returns the Limit that was attached to the address, nil for none.
+// Of returns the Limit that is attached to the address, or nil if there is none.
 func Of(a resolver.Address) *Limit {
 	l, _ := a.Attributes.Value(limitKey{}).(*Limit)
 	return l

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serializer runs callbacks one at a time and in order, without a goroutine of
-// its own: whoever finds nobody running them becomes the one who does.
+// Package serializer runs callbacks one at a time and in order, without a goroutine of its own: a
+// caller that adds a callback while no goroutine runs the queue runs it.
 package serializer
 
 import "sync"
 
-// Serializer is a queue of callbacks. The zero value is ready. It takes 24 bytes
-// while it has nothing to do.
+// Serializer is a queue of callbacks. The zero value is ready for use. An empty Serializer takes 24
+// bytes.
 type Serializer struct {
 	mu     sync.Mutex
-	queue  *entry // the last one, whose next is the first; nil while empty
-	busy   bool   // somebody runs the queue, or is about to
+	queue  *entry // the last entry, whose next is the first; nil while the queue is empty
+	busy   bool   // a goroutine runs the queue, or is about to
 	closed bool
 }
 
-// entry is a callback in a ring of them.
+// entry is a callback in a ring of entries.
 type entry struct {
 	f    func()
 	next *entry
 }
 
-// Do has f run after everything that was queued before. If nobody runs the queue the
-// caller does, f included and whatever others add meanwhile, before Do returns. The
-// caller must not hold a lock that a callback may want. It returns false, and drops f,
-// after Close.
+// Do queues f. If no goroutine runs the queue, Do runs it, including f and the callbacks that
+// others add meanwhile, before it returns. The caller must not hold a lock that a callback may
+// take. After Close, Do drops f and returns false.
 func (s *Serializer) Do(f func()) bool {
 	queued, run := s.add(f)
 	if run {
@@ -33,8 +32,8 @@ func (s *Serializer) Do(f func()) bool {
 	return queued
 }
 
-// Go is Do for callers who hold locks or must not wait: f never runs on their
-// goroutine.
+// Go is like Do, but never runs a callback on the caller's goroutine. It is for callers that hold
+// locks or must not wait.
 func (s *Serializer) Go(f func()) bool {
 	queued, run := s.add(f)
 	if run {
@@ -43,14 +42,14 @@ func (s *Serializer) Go(f func()) bool {
 	return queued
 }
 
-// Close makes Do and Go drop what comes later. What is queued still runs.
+// Close makes later calls of Do and Go drop their callbacks. Callbacks that are queued still run.
 func (s *Serializer) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 }
 
-// add queues f and says whether it was, and whether the caller has to run the queue.
+// add queues f, unless the Serializer is closed. run reports whether the caller must run the queue.
 func (s *Serializer) add(f func()) (queued, run bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +64,8 @@ func (s *Serializer) add(f func()) (queued, run bool) {
 	return true, run
 }
 
-// run works until the queue is empty. If a callback panics the queue stays usable for
-// those who recover.
+// run runs callbacks until the queue is empty. If a callback panics, the queue stays usable in case
+// the program recovers.
 func (s *Serializer) run() {
 	for done := false; !done; {
 		done = s.runBatch()
@@ -100,7 +99,8 @@ func (s *Serializer) runBatch() (done bool) {
 	return false
 }
 
-// abandon puts back what a panic kept from running, and lets somebody else go on.
+// abandon puts the callbacks that a panic kept from running back into the queue, and lets the next
+// caller of Do or Go run it.
 func (s *Serializer) abandon(last *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *Serializer) abandon(last *entry) {
 	s.busy = false
 }
 
-// joined makes one ring of two, either of which may be empty, and returns its last entry.
+// joined joins two rings into one and returns its last entry. Either ring may be empty.
 func joined(front, back *entry) *entry {
 	if front == nil {
 		return back

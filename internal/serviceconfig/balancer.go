@@ -12,19 +12,20 @@ import (
 // BalancerConfig is a balancer and its configuration.
 type BalancerConfig struct {
 	Name   string
-	Config serviceconfig.LoadBalancingConfig // nil: the balancer takes none
+	Config serviceconfig.LoadBalancingConfig // nil if the balancer takes none
 }
 
 // ParseBalancer parses the configuration of one balancer.
 type ParseBalancer func(json.RawMessage) (serviceconfig.LoadBalancingConfig, error)
 
-// Lookup finds a balancer by name. known tells whether there is one; parse is nil if
-// it takes no configuration.
+// Lookup finds a balancer by name. known reports whether there is one. parse is nil if the balancer
+// takes no configuration.
 type Lookup func(name string) (parse ParseBalancer, known bool)
 
-// SelectBalancer reads a list of balancers, each an object of its name and its
-// configuration, and returns the first that is known. It fails on a list in which
-// none is, and if the first known one rejects its configuration (gRFC A24).
+// SelectBalancer parses a list of balancers and returns the first one that lookup knows. Each entry
+// of the list is an object with one key, the balancer's name; the value is its configuration.
+// SelectBalancer fails if lookup knows none of them, or if the first known one rejects its
+// configuration (gRFC A24).
 func SelectBalancer(list json.RawMessage, lookup Lookup) (BalancerConfig, error) {
 	var entries []map[string]json.RawMessage
 	if err := json.Unmarshal(list, &entries); err != nil {

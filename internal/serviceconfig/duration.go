@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Duration is a time.Duration that JSON holds as google.protobuf.Duration does: a
-// string of seconds with up to nine decimals, and "s" at the end ("1.5s").
+// Duration is a time.Duration with the JSON form of google.protobuf.Duration: a string with a
+// number of seconds, which has up to nine decimals, and "s" at the end ("1.5s").
 type Duration time.Duration
 
-// maxSeconds is the bound of google.protobuf.Duration, about 10,000 years. What is
-// above the reach of a time.Duration (292 years) becomes the greatest one.
+// maxSeconds is the limit of google.protobuf.Duration, about 10,000 years. A value that a
+// time.Duration can't hold (above 292 years) becomes the greatest time.Duration.
 const maxSeconds = 315_576_000_000
 
 // String returns the JSON form.

@@ -15,30 +15,31 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// MethodConfig is what a service config says of a method. What is nil it doesn't
-// say.
+// MethodConfig is the part of a service config for one method. A nil field means that the service
+// config does not set it.
 type MethodConfig struct {
-	// WaitForReady is the default of the call option.
+	// WaitForReady is the default for the call option of that name.
 	WaitForReady *bool
-	// Timeout bounds the RPC; the sooner of it and the context's deadline counts.
+	// Timeout limits the duration of the RPC. If the context's deadline is earlier, that one
+	// counts.
 	Timeout *time.Duration
-	// MaxReqSize and MaxRespSize bound a message, in bytes before compression; the
-	// smaller of it and the call option counts. A negative one lets no message pass.
+	// MaxReqSize and MaxRespSize limit the size of a message, in bytes before compression. If the
+	// limit of the call option is smaller, that one counts. A negative limit lets no message pass.
 	MaxReqSize  *int
 	MaxRespSize *int
 	// RetryPolicy is nil for methods that are not retried.
 	RetryPolicy *RetryPolicy
-	// HedgingPolicy is nil for methods that are not hedged. A method that is retried is not.
+	// HedgingPolicy is nil for methods that are not hedged, such as all that are retried.
 	HedgingPolicy *HedgingPolicy
 }
 
-// RetryPolicy is that of gRFC A6.
+// RetryPolicy is a retry policy of gRFC A6.
 type RetryPolicy struct {
-	// MaxAttempts counts the first one too. It is 2 at least; the channel bounds it.
+	// MaxAttempts includes the first attempt. It is 2 or more. The channel limits it.
 	MaxAttempts int
-	// InitialBackoff, MaxBackoff and BackoffMultiplier: the pause before the n-th
-	// retry is min(InitialBackoff * BackoffMultiplier^(n-1), MaxBackoff), give or
-	// take 20 %. All are above zero.
+	// InitialBackoff, MaxBackoff and BackoffMultiplier determine the pause before the n-th retry:
+	// min(InitialBackoff * BackoffMultiplier^(n-1), MaxBackoff), with a random deviation of up to
+	// 20 %. All are above zero.
 	InitialBackoff    time.Duration
 	MaxBackoff        time.Duration
 	BackoffMultiplier float64
@@ -46,14 +47,14 @@ type RetryPolicy struct {
 	RetryableStatusCodes map[codes.Code]bool
 }
 
-// HedgingPolicy is that of gRFC A6.
+// HedgingPolicy is a hedging policy of gRFC A6.
 type HedgingPolicy struct {
-	// MaxAttempts counts the first one too. It is 2 at least; the channel bounds it.
+	// MaxAttempts includes the first attempt. It is 2 or more. The channel limits it.
 	MaxAttempts int
-	// HedgingDelay is the time from one attempt to the next; 0 sends all at once.
+	// HedgingDelay is the time from one attempt to the next; 0 sends all attempts at once.
 	HedgingDelay time.Duration
-	// NonFatalStatusCodes are those that the RPC does not end with while other attempts
-	// are under way or to come.
+	// NonFatalStatusCodes are the codes that do not end the RPC as long as other attempts are under
+	// way or will follow.
 	NonFatalStatusCodes map[codes.Code]bool
 }
 
@@ -97,8 +98,8 @@ func (m *methodJSON) parse() (MethodConfig, error) {
 	var err error
 	switch {
 	case m.RetryPolicy != nil:
-		// A6 allows one of the two. Where both are, the older one counts: a program that
-		// did not know of hedging goes on as it did.
+		// A6 allows only one of the two policies. If both are set, the older one, RetryPolicy,
+		// counts, so that programs which worked before there was hedging still do.
 		c.RetryPolicy, err = m.RetryPolicy.parse()
 	case m.HedgingPolicy != nil:
 		c.HedgingPolicy, err = m.HedgingPolicy.parse()
@@ -125,7 +126,7 @@ func (h *hedgingJSON) parse() (*HedgingPolicy, error) {
 	return p, nil
 }
 
-// path returns the key of ParsedConfig.Methods.
+// path returns the key of Parsed.Methods for the name.
 func (n nameJSON) path() (string, error) {
 	switch {
 	case n.Service != "":
@@ -153,7 +154,7 @@ func (r *retryJSON) parse() (*RetryPolicy, error) {
 	return p, nil
 }
 
-// fault says what is wrong with the policy, nothing if it is valid.
+// fault returns what is wrong with the policy, or "" if it is valid.
 func (r *retryJSON) fault() string {
 	switch {
 	case r.MaxAttempts < 2: // A6: "MUST be a JSON integer value greater than 1"
@@ -166,8 +167,8 @@ func (r *retryJSON) fault() string {
 	return ""
 }
 
-// byteCount is a number of bytes, which JSON may also hold as a string; what exceeds
-// an int becomes the greatest int.
+// byteCount is a number of bytes. In JSON it may be a number or a string. A number above the
+// greatest int becomes that, as long as it fits an int64.
 type byteCount int
 
 func (c *byteCount) UnmarshalJSON(b []byte) error {

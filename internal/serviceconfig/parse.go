@@ -10,32 +10,31 @@ import (
 	"strings"
 )
 
-// Parsed is a service config.
+// Parsed is a parsed service config.
 type Parsed struct {
-	// Methods is keyed by "/service/method", by "/service/" for all methods of a
-	// service, by "" for all. See Method.
+	// Methods has the keys "/service/method", "/service/" for all other methods of the service, and
+	// "" for all other methods. See Method.
 	Methods map[string]MethodConfig
 	// Throttling is nil if retries are not throttled.
 	Throttling *RetryThrottling
-	// HealthCheckService is the service whose health the channel watches (gRFC A17),
-	// nil for none.
+	// HealthCheckService is the service whose health the channel watches (gRFC A17), or nil if it
+	// watches none.
 	HealthCheckService *string
-	// LoadBalancingConfig is the list for SelectBalancer, nil if the config has
-	// none. LoadBalancingPolicy then counts, which is the older form: a name, empty
-	// if the config has none.
+	// LoadBalancingConfig is the list for SelectBalancer, or nil if the config has none. In that
+	// case LoadBalancingPolicy counts, the older form: it is a name, or "" if the config has none.
 	LoadBalancingConfig json.RawMessage
 	LoadBalancingPolicy string
-	// MaxConnectionsPerSubchannel is that of gRFC A105, 0 if the config does not say.
+	// MaxConnectionsPerSubchannel is the limit of gRFC A105, or 0 if the config has none.
 	MaxConnectionsPerSubchannel int
 }
 
-// RetryThrottling is that of gRFC A6.
+// RetryThrottling is the retry throttling of gRFC A6.
 type RetryThrottling struct {
 	MaxTokens  float64 // above 0, at most 1000
 	TokenRatio float64 // above 0
 }
 
-// check may be asked of nil.
+// check returns an error if a value is out of range. t may be nil.
 func (t *RetryThrottling) check() error {
 	switch {
 	case t == nil:
@@ -48,9 +47,9 @@ func (t *RetryThrottling) check() error {
 	return nil
 }
 
-// Parse reads a service config in JSON. It fails on one that the specification calls
-// invalid, in words that programs look for; it skips fields that it doesn't know, and the throttling of retries
-// where no method is configured.
+// Parse parses a service config in JSON. It returns an error if the specification calls the config invalid;
+// programs depend on the texts of the errors. It ignores fields that it doesn't know. It also ignores the retry
+// throttling if the config has no methods.
 func Parse(js []byte) (*Parsed, error) {
 	if len(js) == 0 {
 		return nil, errors.New("no JSON service config provided")
@@ -82,7 +81,7 @@ func Parse(js []byte) (*Parsed, error) {
 		out.MaxConnectionsPerSubchannel = int(min(in.ConnectionScaling.MaxConnectionsPerSubchannel, math.MaxInt32))
 	}
 	if in.MethodConfig == nil {
-		out.Throttling = nil // there is nothing to retry, so what it says is of no interest
+		out.Throttling = nil // without methods there are no retries, so the throttling is not even checked
 	}
 	if err := out.Throttling.check(); err != nil {
 		return nil, err
@@ -113,8 +112,8 @@ func (p *Parsed) addMethods(m *methodJSON) error {
 	return nil
 }
 
-// Method returns the config for "/service/method" out of the map of Parsed or
-// grpc.ServiceConfig: that of the method, else of its service, else of all.
+// Method returns the config for the path "/service/method" from the map of Parsed or
+// grpc.ServiceConfig: the method's config, or else its service's, or else the one for all methods.
 func Method(methods map[string]MethodConfig, path string) MethodConfig {
 	if c, ok := methods[path]; ok {
 		return c

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shrink gives back what lists have grown to and don't use any more.
+// Package shrink frees memory that slices have grown to and don't use any more.
 package shrink
 
-// few is the number of places that are not worth a copy.
+// few is the capacity up to which a copy is not worth it.
 const few = 64
 
-// Slice returns s, or a copy of it with half the places if it fills less than a quarter of
-// those that it has. Whoever calls it after each element that goes pays for the copies in
-// proportion to these.
+// Slice returns s, or a copy of s with half the capacity if s uses less than a quarter of its
+// capacity. If the caller calls Slice after each removal of an element, the cost of all copies is
+// in proportion to the number of removals.
 func Slice[S ~[]E, E any](s S) S {
 	if n := cap(s); n > few && len(s) < n/4 {
 		return append(make(S, 0, n/2), s...)

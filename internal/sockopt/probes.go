@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-// SetProbes has the system probe the TCP connection below conn as cfg says. Where there is none it
-// does nothing.
+// SetProbes makes the system probe the TCP connection below conn as cfg says. If there is none, it does
+// nothing.
 func SetProbes(conn net.Conn, cfg net.KeepAliveConfig) {
 	tcp, ok := readyreader.SocketBelow(conn).(*net.TCPConn)
 	if !ok {
@@ -21,18 +21,18 @@ func SetProbes(conn net.Conn, cfg net.KeepAliveConfig) {
 	}
 }
 
-// Package net's values for what a KeepAliveConfig leaves out.
+// Package net's values for the fields that a KeepAliveConfig leaves out.
 const (
 	defaultProbeTime  = 15 * time.Second // Idle and Interval
 	defaultProbeCount = 9
 )
 
-// ProbesEnd is a user timeout that lets the system send all probes of cfg: with a shorter one Linux
-// ends the connection when the first probe after it stays unanswered, whatever Count says. It is
-// 0 where that is not known, because a field says to leave the system's value, or there are no probes.
+// ProbesEnd returns a user timeout that lets the system send all probes of cfg. With a shorter one Linux
+// ends the connection when the first probe after it stays unanswered, whatever Count says. The result is 0
+// if it is not known, because a field says to leave the system's value, or if there are no probes.
 //
-// It ends half an interval before the last answer is waited for in vain: the system looks at
-// the clock with each interval, which may come a little early.
+// The timeout ends half an interval before the wait for the last answer does: the system looks at the clock
+// with each interval, which may come a little early.
 func ProbesEnd(cfg net.KeepAliveConfig) time.Duration {
 	if !cfg.Enable || cfg.Idle < 0 || cfg.Interval < 0 || cfg.Count < 0 {
 		return 0

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// RoundTrip is TCP's smoothed estimate of the round trip of a socket; 0 where it is not known: for
-// nil, a socket that is closed or not of TCP, and systems other than Linux and macOS.
+// RoundTrip returns TCP's smoothed estimate of the round trip of a socket. It returns 0 where that is not
+// known: for nil, a socket that is closed or not of TCP, and systems other than Linux and macOS.
 func RoundTrip(rc syscall.RawConn) (d time.Duration) {
 	if rc == nil {
 		return 0

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-// SetUserTimeout bounds how long data that was sent over conn may stay unacknowledged before
-// the system closes the connection (gRFC A18). It looks through layers of TLS and wrappers for
-// the TCP socket. Where there is none, or the system has no such option, it does nothing: what
-// the option brings is that the end of a lost connection is noticed sooner.
+// SetUserTimeout bounds how long data that was sent over conn may stay unacknowledged before the system
+// closes the connection (gRFC A18). It looks through layers of TLS and wrappers for the TCP socket. If
+// there is none, or the system has no such option, it does nothing: then the end of a lost connection is
+// only noticed later.
 //
 //	system            option                 unit
 //	Linux             TCP_USER_TIMEOUT       1 ms
@@ -23,8 +23,8 @@ import (
 //	Windows           TCP_MAXRT              1 s
 //	Solaris, illumos  TCP_ABORT_THRESHOLD    1 ms
 //
-// The others (NetBSD, OpenBSD, DragonFly BSD, AIX) have none. Seconds are rounded up. Less than
-// one millisecond leaves the system's default.
+// Other systems (NetBSD, OpenBSD, DragonFly BSD, AIX) have no such option. Seconds are rounded up. A d
+// below one millisecond leaves the system's default.
 func SetUserTimeout(conn net.Conn, d time.Duration) {
 	if !hasUserTimeout || d < time.Millisecond {
 		return
@@ -42,7 +42,7 @@ func SetUserTimeout(conn net.Conn, d time.Duration) {
 	})
 }
 
-// socketOf returns what gives access to the TCP socket below conn, nil if nothing does.
+// socketOf returns a value that gives access to the TCP socket below conn, or nil if nothing does.
 func socketOf(conn net.Conn) syscall.Conn {
 	switch s := readyreader.SocketBelow(conn).(type) {
 	case *net.TCPConn:

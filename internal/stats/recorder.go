@@ -11,15 +11,15 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Recorders passes every record on to each of its recorders, after a check that the
-// number of label values is right. It must not change once it is in use.
+// Recorders passes every measurement on to each of its recorders. It panics if the number of
+// label values is wrong. It must not be changed once it is in use.
 type Recorders struct {
 	internal.MetricsRecorderSeal
 	list []estats.MetricsRecorder
 }
 
-// NewRecorders returns the recorders among the stats handlers: a handler that also
-// implements MetricsRecorder is one. More recorders come before those.
+// NewRecorders returns Recorders of more, followed by those stats handlers that also
+// implement MetricsRecorder.
 func NewRecorders(handlers []stats.Handler, more ...estats.MetricsRecorder) *Recorders {
 	r := &Recorders{list: more}
 	for _, h := range handlers {
@@ -30,8 +30,8 @@ func NewRecorders(handlers []stats.Handler, more ...estats.MetricsRecorder) *Rec
 	return r
 }
 
-// ListOf returns the recorders that r stands for: r itself, unless it is Recorders. The list must
-// not be changed. r may be nil.
+// ListOf returns the recorders in r if r is a *Recorders, nothing if r is nil, and otherwise r
+// itself. The caller must not change the list.
 func ListOf(r estats.MetricsRecorder) []estats.MetricsRecorder {
 	if all, ok := r.(*Recorders); ok {
 		return all.list
@@ -90,8 +90,8 @@ func (r *Recorders) RecordInt64UpDownCount(h *estats.Int64UpDownCountHandle, inc
 	}
 }
 
-// RegisterAsyncReporter implements MetricsRecorder: the reporter serves every recorder
-// until the function is called.
+// RegisterAsyncReporter implements MetricsRecorder. It registers the reporter with every
+// recorder. The function that it returns ends that.
 func (r *Recorders) RegisterAsyncReporter(reporter estats.AsyncMetricReporter, metrics ...estats.AsyncMetric) func() {
 	checked := estats.AsyncMetricReporterFunc(func(to estats.AsyncMetricsRecorder) error {
 		return reporter.Report(checkedAsync{to})
@@ -107,7 +107,8 @@ func (r *Recorders) RegisterAsyncReporter(reporter estats.AsyncMetricReporter, m
 	}
 }
 
-// checkedAsync checks the labels of what a reporter records.
+// checkedAsync passes on what a reporter records, and panics if the number of label values is
+// wrong.
 type checkedAsync struct {
 	to estats.AsyncMetricsRecorder
 }
@@ -117,8 +118,8 @@ func (c checkedAsync) RecordInt64AsyncGauge(h *estats.Int64AsyncGaugeHandle, val
 	c.to.RecordInt64AsyncGauge(h, value, labels...)
 }
 
-// checkLabels panics on a wrong number of labels. Only a balancer or resolver with a
-// mistake in its source gets here; nothing that comes from a peer does.
+// checkLabels panics if the number of labels is wrong. Only a mistake in the source of a
+// balancer or resolver can cause that; nothing that a peer sends can.
 func checkLabels(d *estats.MetricDescriptor, labels []string) {
 	if want := len(d.Labels) + len(d.OptionalLabels); len(labels) != want {
 		panic(fmt.Sprintf("stats: metric %q takes %d label values, not %d", d.Name, want, len(labels)))

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Shared is a reporter of figures that are not about one channel or server. Of all
-// the users that a recorder has, only the first registers it, and the last one's
-// going unregisters it. It is safe for concurrent use.
+// Shared is a reporter of figures that are not about one channel or server. Several users
+// may add the same recorder: the first one registers the reporter with it, and the reporter
+// is unregistered when the last one stops. It is safe for concurrent use.
 type Shared struct {
 	reporter estats.AsyncMetricReporter
 	metrics  []estats.AsyncMetric
@@ -23,7 +23,7 @@ type Shared struct {
 	users map[estats.MetricsRecorder]*sharedUse // nil while there are none
 }
 
-// sharedUse is one recorder's registration. Shared.mu guards the count; undo is set
+// sharedUse is the registration with one recorder. Shared.mu guards count. undo is set
 // before registered is closed.
 type sharedUse struct {
 	count      int
@@ -31,13 +31,13 @@ type sharedUse struct {
 	undo       func()
 }
 
-// NewShared returns a Shared that nobody uses yet.
+// NewShared returns a Shared without users.
 func NewShared(reporter estats.AsyncMetricReporter, metrics []estats.AsyncMetric) *Shared {
 	return &Shared{reporter: reporter, metrics: metrics}
 }
 
-// Add makes a user of each recorder among the handlers, and of each other one, until stop
-// is called, which may be done more than once. stop is nil if there is no recorder.
+// Add adds a user of each recorder among the handlers and of each of the others, until stop
+// is called. stop may be called more than once. It is nil if there is no recorder.
 func (s *Shared) Add(handlers []stats.Handler, others ...estats.MetricsRecorder) (stop func()) {
 	var undo []func()
 	for _, r := range others {
@@ -74,15 +74,16 @@ func (s *Shared) addOne(r estats.MetricsRecorder) (undo func()) {
 	}
 	use.count++
 	s.mu.Unlock()
-	if first { // without the lock: it is the recorder's code
+	if first { // without the lock, because this calls the recorder's code
 		use.undo = s.register(r)
 		close(use.registered)
 	}
 	return func() { s.remove(r, use) }
 }
 
-// register registers with one recorder. A recorder that embeds a MetricsRecorder, and was given
-// none, has not asked for these figures: it only lacks the method.
+// register registers the reporter with one recorder. It ignores the nil pointer panic of a
+// recorder that embeds a nil MetricsRecorder and does not implement the method itself: such a
+// recorder does not want these figures.
 func (s *Shared) register(r estats.MetricsRecorder) (undo func()) {
 	undo = func() {}
 	defer func() {

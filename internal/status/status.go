@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status holds the type behind the public package of the same name, and
-// what only this module may do with it.
+// Package status has the type behind the public package of the same name, and functions on it that
+// only this module may call.
 package status
 
 import (
@@ -17,14 +17,14 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Status is a code, a message, and details. It is immutable: safe for concurrent
-// use, to be made by New, Newf or FromProto. nil is a Status with code OK.
+// Status is a code, a message, and details. It is immutable, and so safe for concurrent use. New,
+// Newf and FromProto make one. A nil Status has code OK.
 type Status struct {
 	code    codes.Code
-	none    bool // made of no message at all, and so it becomes none
+	none    bool // FromProto made it of a nil message, so Proto returns nil
 	message string
-	// full has code and message too. It is there only if there is more than those
-	// (details, unknown fields): most statuses never need a protobuf message.
+	// full has the code and message, too. It is nil unless the status has more than those (details,
+	// unknown fields): most statuses never need a protobuf message.
 	full *spb.Status
 }
 
@@ -38,7 +38,8 @@ func Newf(c codes.Code, format string, a ...any) *Status {
 	return New(c, fmt.Sprintf(format, a...))
 }
 
-// FromProto returns a Status that is a copy of p. That of nil is OK, and its Proto nil.
+// FromProto returns a Status that is a copy of p. If p is nil, the code is OK, and Proto returns
+// nil.
 func FromProto(p *spb.Status) *Status {
 	if p == nil {
 		return &Status{none: true}
@@ -52,8 +53,8 @@ func FromProto(p *spb.Status) *Status {
 // Err returns Error(c, msg): nil if c is OK.
 func Err(c codes.Code, msg string) error { return New(c, msg).Err() }
 
-// Raw returns s as a protobuf message without copying it, nil if code and message
-// are all that s has. The message must not be changed.
+// Raw returns s as a protobuf message without copying it, or nil if s has only a code and a
+// message. The caller must not change the message.
 func Raw(s *Status) *spb.Status {
 	if s == nil {
 		return nil
@@ -61,7 +62,8 @@ func Raw(s *Status) *spb.Status {
 	return s.full
 }
 
-// Memory is about how many bytes of memory s takes. A detail may be two bytes on the wire.
+// Memory returns about how many bytes of memory s takes. It counts the memory of each detail, which
+// may have only two bytes on the wire.
 func Memory(s *Status) int {
 	if s == nil {
 		return 0
@@ -89,8 +91,8 @@ func (s *Status) Message() string {
 	return s.message
 }
 
-// Proto returns s as a protobuf message that belongs to the caller, nil for a nil s and
-// for one of FromProto(nil).
+// Proto returns s as a protobuf message that the caller owns. It returns nil for a nil s and for
+// the Status of FromProto(nil).
 func (s *Status) Proto() *spb.Status {
 	switch {
 	case s == nil, s.none:
@@ -101,7 +103,7 @@ func (s *Status) Proto() *spb.Status {
 	return &spb.Status{Code: int32(s.code), Message: s.message}
 }
 
-// Err returns s as an error, nil if its code is OK.
+// Err returns s as an error, or nil if its code is OK.
 func (s *Status) Err() error {
 	if s.Code() == codes.OK {
 		return nil
@@ -126,9 +128,9 @@ func (s *Status) WithDetails(details ...protoadapt.MessageV1) (*Status, error) {
 	return fromOwned(p), nil
 }
 
-// Details returns the details, decoded, each as the type that WithDetails was
-// given. In the place of one that can't be decoded (of a type not linked into the
-// program, say) stands the error. A status without any has an empty slice, a nil one nil.
+// Details returns the decoded details, each with the type that was passed to WithDetails. If a
+// detail can't be decoded, for instance because its type is not linked into the program, its place
+// has the error. Details returns an empty slice if s has none, and nil if s is nil.
 func (s *Status) Details() []any {
 	if s == nil || s.none {
 		return nil
@@ -150,8 +152,8 @@ func (s *Status) String() string {
 	return fmt.Sprintf("rpc error: code = %s desc = %s", s.Code(), s.Message())
 }
 
-// Error is a Status as an error. It is the same memory under another method set, so
-// that making an error is one allocation.
+// Error is a Status as an error. It is the same memory with another method set, so making an error
+// takes one allocation.
 type Error Status
 
 // Error shows the code and the message.
@@ -184,7 +186,7 @@ func fromOwned(p *spb.Status) *Status {
 	return s
 }
 
-// hasMore reports whether p has something beside code and message.
+// hasMore reports whether p has more than a code and a message.
 func hasMore(p *spb.Status) bool {
 	return p != nil && (len(p.Details) > 0 || len(p.ProtoReflect().GetUnknown()) > 0)
 }

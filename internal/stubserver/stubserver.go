@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stubserver has a test service made of functions, with a client, for the tests of
-// modules beside this one; see package internal.
+// Package stubserver has a test service made of functions, with a client. It is for the tests of
+// other modules that use package internal; see internal/siblings.go.
 package stubserver
 
 import (
@@ -13,7 +13,7 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 )
 
-// StubServer is a service at work on a socket between Start and Stop.
+// StubServer is a test service. It serves on a socket between Start and Stop.
 type StubServer struct {
 	testpb.UnimplementedTestServiceServer
 
@@ -21,8 +21,8 @@ type StubServer struct {
 	UnaryCallF      func(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error)
 	FullDuplexCallF func(testpb.TestService_FullDuplexCallServer) error
 
-	// Address is where it listens: a port of the loopback interface, unless it is set before
-	// Start, which puts the port into it.
+	// Address is the address to listen on. If it is empty, Start chooses a port of the loopback
+	// interface. Start sets it to the address with the actual port.
 	Address string
 	// Client calls the service. Start sets it.
 	Client testpb.TestServiceClient
@@ -46,7 +46,7 @@ func (s *StubServer) FullDuplexCall(stream testpb.TestService_FullDuplexCallServ
 	return s.FullDuplexCallF(stream)
 }
 
-// Start serves at Address.
+// Start serves at Address, and makes the client.
 func (s *StubServer) Start(server []grpc.ServerOption, client ...grpc.DialOption) error {
 	if s.Address == "" {
 		s.Address = "127.0.0.1:0"

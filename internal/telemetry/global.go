@@ -10,13 +10,14 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Plugins are those that channels and servers have without an option for it. They come
-// before those of options.
+// Plugins are the plugins that all channels and servers have. They come before those that
+// options add.
 type Plugins struct {
 	Clients []Client
 	Servers Servers
 
-	// Handlers of channels and of servers are told what others are that options name.
+	// ClientHandlers and ServerHandlers are told the same events as the stats handlers that
+	// options add.
 	ClientHandlers, ServerHandlers []stats.Handler
 }
 
@@ -25,8 +26,8 @@ var (
 	global   atomic.Pointer[Plugins]
 )
 
-// Global returns the plugins of every channel and server that is made from now on. Do
-// not change them.
+// Global returns the plugins of every channel and server that is made from now on. The
+// caller must not change them.
 func Global() Plugins {
 	if p := global.Load(); p != nil {
 		return *p
@@ -34,8 +35,8 @@ func Global() Plugins {
 	return Plugins{}
 }
 
-// AddGlobal gives every channel that is made from now on the plugin c, and every server
-// s, until remove is called. Both must be comparable.
+// AddGlobal adds the plugin c to every channel, and the plugin s to every server, that is made
+// before remove is called. Both must be comparable.
 func AddGlobal(c Client, s Server) (remove func()) {
 	change(func(p *Plugins) {
 		p.Clients = append(slices.Clone(p.Clients), c)
@@ -49,8 +50,8 @@ func AddGlobal(c Client, s Server) (remove func()) {
 	})
 }
 
-// AddHandlers gives every channel that is made from now on the handler client, and every
-// server the handler server.
+// AddHandlers adds the handler client to every channel, and the handler server to every server,
+// that is made from now on.
 func AddHandlers(client, server stats.Handler) {
 	change(func(p *Plugins) {
 		p.ClientHandlers = append(slices.Clone(p.ClientHandlers), client)

@@ -8,10 +8,10 @@ import (
 	estats "google.golang.org/grpc/experimental/stats"
 )
 
-// Channels are what a channel's plugins have for it, in their order.
+// Channels are the values that a channel's plugins have for it, in the order of the plugins.
 type Channels []Channel
 
-// BeginAttempt is told to each of them. The Attempt is nil if none wants to hear of it.
+// BeginAttempt calls BeginAttempt of each of them. The Attempt is nil if all of theirs are.
 func (cs Channels) BeginAttempt(ctx context.Context, info AttemptInfo) (context.Context, Attempt) {
 	if len(cs) == 1 {
 		return cs[0].BeginAttempt(ctx, info)
@@ -32,13 +32,13 @@ func (cs Channels) BeginAttempt(ctx context.Context, info AttemptInfo) (context.
 	return ctx, all
 }
 
-// Recorders returns those of them that there are.
+// Recorders returns the plugins' recorders that are not nil.
 func (cs Channels) Recorders() []estats.MetricsRecorder { return recorders(cs) }
 
 // Servers are the plugins of a server, in their order.
 type Servers []Server
 
-// BeginServed is told to each of them; there is at least one.
+// BeginServed calls BeginServed of each of them. There must be at least one.
 func (ss Servers) BeginServed(ctx context.Context, info ServedInfo) (context.Context, Served) {
 	if len(ss) == 1 {
 		return ss[0].BeginServed(ctx, info)
@@ -50,7 +50,7 @@ func (ss Servers) BeginServed(ctx context.Context, info ServedInfo) (context.Con
 	return ctx, all
 }
 
-// Recorders returns those of them that there are.
+// Recorders returns the plugins' recorders that are not nil.
 func (ss Servers) Recorders() []estats.MetricsRecorder { return recorders(ss) }
 
 func recorders[P interface{ Recorder() estats.MetricsRecorder }](plugins []P) []estats.MetricsRecorder {
@@ -63,7 +63,7 @@ func recorders[P interface{ Recorder() estats.MetricsRecorder }](plugins []P) []
 	return list
 }
 
-// attempts tells several what happens to one.
+// attempts passes what happens to one attempt on to several plugins.
 type attempts []Attempt
 
 func (as attempts) Picked() {
@@ -90,7 +90,7 @@ func (as attempts) End(err error, response Response) {
 	}
 }
 
-// served tells several what happens to one.
+// served passes what happens to one served RPC on to several plugins.
 type served []Served
 
 func (ss served) Metadata() []string {

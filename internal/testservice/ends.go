@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// ConnEnds is a stats handler that has one value for each connection that has ended.
+// ConnEnds is a stats handler that sends one value to the channel for each connection that ends.
 type ConnEnds chan struct{}
 
 // TagConn implements stats.Handler.

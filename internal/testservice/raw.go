@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// Raw is a client that writes frames of HTTP/2 byte by byte, and does not care for the answers but
-// for their kind.
+// Raw is a client that writes HTTP/2 frames byte by byte. Of the server's frames it looks only at
+// the types.
 type Raw struct {
 	*net.TCPConn
 	t testing.TB
 }
 
-// DialRaw connects to a server, and says the connection preface.
+// DialRaw connects to a server and sends the connection preface, with empty SETTINGS. The
+// connection is closed at the end of the test.
 func DialRaw(t testing.TB, addr string) *Raw {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -42,7 +43,7 @@ const (
 	FrameGoAway    = 7
 )
 
-// Frame writes one.
+// Frame writes a frame.
 func (r *Raw) Frame(kind, flags byte, stream uint32, payload []byte) {
 	r.t.Helper()
 	head := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), kind, flags}
@@ -56,7 +57,7 @@ func (r *Raw) write(b []byte) {
 	}
 }
 
-// Begin opens a stream with a request for a method of gRPC.
+// Begin opens a stream with a request for a gRPC method. It does not end the stream.
 func (r *Raw) Begin(stream uint32, method string) {
 	r.t.Helper()
 	const endHeaders = 4
@@ -64,13 +65,13 @@ func (r *Raw) Begin(stream uint32, method string) {
 	block := []byte{0x83, 0x86, 0x44} // POST, http, :path
 	block = text(block, method)
 	block = text(append(block, 0x41), "a")                    // :authority
-	block = text(append(block, 0x40), "content-type")         // a name that is given in full
+	block = text(append(block, 0x40), "content-type")         // a literal field with a new name
 	block = text(block, "application/grpc")                   //
 	block = text(text(append(block, 0x40), "te"), "trailers") //
 	r.Frame(FrameHeaders, endHeaders, stream, block)
 }
 
-// Until reads frames until one of a kind has come. It returns its payload.
+// Until reads frames until one of a type has come, and returns the payload of that frame.
 func (r *Raw) Until(kind byte) []byte {
 	r.t.Helper()
 	_ = r.SetReadDeadline(time.Now().Add(time.Minute)) // of an open socket

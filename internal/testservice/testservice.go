@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testservice has a server of the test service, made of functions, with a channel to it.
-// It is for tests.
+// Package testservice has a server of the test service that is made of functions, and a channel to
+// it. It is for tests.
 package testservice
 
 import (
@@ -17,17 +17,17 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 )
 
-// Patience is how long a test waits for what has to come.
+// Patience is how long a test waits for an event that must happen.
 const Patience = 30 * time.Second
 
 type (
-	// Duplex is the server's end of a stream both ways.
+	// Duplex is the server's end of a bidirectional stream.
 	Duplex = grpc.BidiStreamingServer[testpb.StreamingOutputCallRequest, testpb.StreamingOutputCallResponse]
-	// DuplexClient is the client's end of it.
+	// DuplexClient is the client's end of a bidirectional stream.
 	DuplexClient = grpc.BidiStreamingClient[testpb.StreamingOutputCallRequest, testpb.StreamingOutputCallResponse]
 )
 
-// Functions are the service. Those that are nil have no effect, and succeed.
+// Functions is the service. A method whose function is nil does nothing and succeeds.
 type Functions struct {
 	testpb.UnimplementedTestServiceServer
 	Empty  func(context.Context) error
@@ -59,7 +59,7 @@ func (f *Functions) FullDuplexCall(st Duplex) error {
 	return f.Stream(st)
 }
 
-// Service is a server at work.
+// Service is a server that is serving at Addr.
 type Service struct {
 	*grpc.Server
 	Addr string
@@ -75,7 +75,7 @@ func Start(t testing.TB, f *Functions, opts ...grpc.ServerOption) *Service {
 	return StartOn(t, lis, f, opts...)
 }
 
-// StartOn is Start for a listener.
+// StartOn is Start with a given listener.
 func StartOn(t testing.TB, lis net.Listener, f *Functions, opts ...grpc.ServerOption) *Service {
 	s := &Service{grpc.NewServer(opts...), lis.Addr().String()}
 	testpb.RegisterTestServiceServer(s.Server, f)
@@ -90,7 +90,7 @@ func StartOn(t testing.TB, lis net.Listener, f *Functions, opts ...grpc.ServerOp
 	return s
 }
 
-// StartHTTP is Start behind a server of net/http, in clear text.
+// StartHTTP is Start with the server as a handler of net/http's server, without TLS.
 func StartHTTP(t testing.TB, f *Functions, opts ...grpc.ServerOption) *Service {
 	t.Helper()
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -138,14 +138,14 @@ func Begin(t testing.TB, client testpb.TestServiceClient) DuplexClient {
 	return st
 }
 
-// Context returns one that ends when patience does, or the test.
+// Context returns a context that ends after Patience, or when the test ends.
 func Context(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// Await returns what comes from ch.
+// Await returns the next value from ch. The test fails if there is none within Patience.
 func Await[T any](t testing.TB, ch <-chan T, what string) T {
 	t.Helper()
 	select {

@@ -14,11 +14,10 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Adopt is for a *tls.Conn that the program made itself, or a wrapper that only embeds one.
-// It returns the same connection in a form that can be waited for without a goroutine and
-// without the buffers of crypto/tls. The tls.Conn has to run over a socket, and its layout
-// has to be known (see package tlsbuf), and opts has to ask for Release: if not, and for any other
-// connection, conn is returned as it is.
+// Adopt is for a *tls.Conn that the program made itself, or a wrapper that only embeds one. It returns the
+// same connection in a form that can be waited for without a goroutine and without the buffers of
+// crypto/tls. It returns any other connection as it is. It also does so if the tls.Conn does not run over a
+// socket, if its layout is not known (see package tlsbuf), or if opts does not ask for Release.
 func Adopt(conn net.Conn, opts Options) net.Conn {
 	t, ok := readyreader.Innermost(conn).(*tls.Conn)
 	if !ok || t == nil || !readyreader.OverSocket(t.NetConn()) || !opts.Release || !releasable() {
@@ -35,7 +34,7 @@ func Adopt(conn net.Conn, opts Options) net.Conn {
 // socket itself, and leaves partial records where they are after a deadline.
 type adopted struct {
 	readyreader.BaseLayer
-	net.Conn // what was handed over
+	net.Conn // what Adopt was given
 	tls      *tls.Conn
 	rc       syscall.RawConn
 	rests    bool // ciphers are put to rest: see package keyrest
@@ -65,8 +64,8 @@ func (a *adopted) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 	return nil, 0, err
 }
 
-// shake runs the handshake: until it is over, tls.Conn's buffers may be in use by
-// whoever writes first.
+// shake runs the handshake. Until that is over, the first goroutine that writes may be using tls.Conn's
+// buffers.
 func (a *adopted) shake() error {
 	if a.shaken {
 		return nil
@@ -76,8 +75,8 @@ func (a *adopted) shake() error {
 	return err
 }
 
-// TryRead implements readyreader.Layer. It reads nothing: what there is, is for
-// ReadOnReady, as it may be less than a record.
+// TryRead implements readyreader.Layer. It reads nothing: ReadOnReady has to read what there is, because
+// that may be less than a record.
 func (a *adopted) TryRead(int, mem.BufferPool) (*[]byte, int, error) {
 	if a.shaken && !tlsbuf.Of(a.tls).HoldsRecord() && !readyreader.HasInput(a.rc) {
 		return nil, 0, readyreader.ErrWouldBlock
@@ -101,5 +100,5 @@ func (a *adopted) ReleaseIdle() {
 	}
 }
 
-// CloseWrite is that of tls.Conn.
+// CloseWrite does what tls.Conn's CloseWrite does.
 func (a *adopted) CloseWrite() error { return a.tls.CloseWrite() }

@@ -25,9 +25,9 @@ func (c *Conn) start(config *tls.Config, server bool) {
 	}
 }
 
-// cipherPool returns the pool for ciphertext. Memory that is lent to a tls.Conn nobody has looked
-// at is not used again: if that one kept a slice of it, another connection's bytes would be read
-// through it.
+// cipherPool returns the pool for ciphertext. Memory that was lent to a tls.Conn of an untested version of
+// Go is not used again: if that tls.Conn kept a slice of it, another connection's bytes would be read
+// through the slice.
 func cipherPool(lent, tested bool) mem.BufferPool {
 	if lent && !tested {
 		return mem.NopBufferPool{}
@@ -35,8 +35,8 @@ func cipherPool(lent, tested bool) mem.BufferPool {
 	return mem.DefaultBufferPool()
 }
 
-// HandshakeContext runs the handshake, waiting for the peer. It comes before
-// everything else but Close. An end of ctx closes the connection.
+// HandshakeContext runs the handshake, waiting for the peer. It must be called before all methods but
+// Close. If ctx ends first, the connection is closed.
 func (c *Conn) HandshakeContext(ctx context.Context) error {
 	if err := c.tls.HandshakeContext(ctx); err != nil {
 		if e, ok := err.(tls.RecordHeaderError); ok {
@@ -58,19 +58,19 @@ func (c *Conn) HandshakeContext(ctx context.Context) error {
 	return nil
 }
 
-// ConnectionState is that of tls.Conn.
+// ConnectionState does what tls.Conn's ConnectionState does.
 func (c *Conn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }
 
-// OCSPResponse is that of tls.Conn.
+// OCSPResponse does what tls.Conn's OCSPResponse does.
 func (c *Conn) OCSPResponse() []byte { return c.tls.OCSPResponse() }
 
-// VerifyHostname is that of tls.Conn.
+// VerifyHostname does what tls.Conn's VerifyHostname does.
 func (c *Conn) VerifyHostname(host string) error { return c.tls.VerifyHostname(host) }
 
-// NetConn is the socket below. Reading or writing it breaks the connection.
+// NetConn returns the socket below. Reading or writing it breaks the connection.
 func (c *Conn) NetConn() net.Conn { return c.raw }
 
-// RawConn is the socket to wait on. What it carries is ciphertext.
+// RawConn returns the socket to wait on. What it carries is ciphertext.
 func (c *Conn) RawConn() syscall.RawConn { return c.sock.RawConn() }
 
 // Can implements readyreader.Layer.
@@ -80,7 +80,7 @@ func (c *Conn) Can() readyreader.Ability {
 		c.sock.Can()&below
 }
 
-// WhyNot says why the connection can't be waited for without a goroutine, "" if it can be.
+// WhyNot returns why the connection can't be waited for without a goroutine, or "" if it can be.
 func (c *Conn) WhyNot() string { return c.sock.WhyNot() }
 
 // LocalAddr returns the socket's local address.
@@ -102,10 +102,9 @@ func (c *Conn) SetReadDeadline(t time.Time) error { return c.raw.SetReadDeadline
 // on after another deadline was set.
 func (c *Conn) SetWriteDeadline(t time.Time) error { return c.raw.SetWriteDeadline(t) }
 
-// CloseWrite sends the peer the close_notify alert (RFC 8446, section 6.1): it
-// reads the end of the stream after all that was written. It does not wait; what
-// finds no room is sent in the background. Writing is over then, reading is not,
-// and the socket is not shut down.
+// CloseWrite sends the peer the close_notify alert (RFC 8446, section 6.1): the peer reads the end of the
+// stream after all that was written. CloseWrite does not wait; a goroutine sends what finds no room. After
+// that nothing can be written, but the connection can be read, and the socket is not shut down.
 func (c *Conn) CloseWrite() error {
 	err := c.tls.CloseWrite()
 	c.flushSoon()
@@ -124,9 +123,9 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// Held is the memory, in bytes, of ciphertext that was read and yields nothing yet, and
-// of records that wait for room. It may be called at any time, and does not wait for a reader
-// that waits in the Read of a wrapper.
+// Held returns the memory, in bytes, of ciphertext that was read and yields nothing yet, and of records
+// that wait for room. It may be called at any time, and does not wait for a reader that waits in the Read
+// of a wrapper.
 func (c *Conn) Held() int {
 	n := c.Retained()
 	if c.rmu.TryLock() {
@@ -138,20 +137,20 @@ func (c *Conn) Held() int {
 	return n + cap(c.out.b)
 }
 
-// Retained is the memory, in bytes, of a part of a record that the connection waits with for
-// the rest. It may be called at any time.
+// Retained returns the memory, in bytes, of the part of a record that the connection holds while it waits
+// for the rest. It may be called at any time.
 func (c *Conn) Retained() int { return c.retained.Load() }
 
-// CountIn has what is retained counted in sum, until the connection is closed. It comes
-// before the first read.
+// CountIn makes c add what it retains to sum, until the connection is closed. It must be called before the
+// first read.
 func (c *Conn) CountIn(sum *atomic.Int64) {
 	c.rmu.Lock()
 	defer c.rmu.Unlock()
 	c.retained.CountIn(sum)
 }
 
-// Underlying returns what TLS runs over if conn is the connection that crypto/tls
-// shows in its callbacks, as ClientHelloInfo.Conn, and else conn.
+// Underlying returns what TLS runs over if conn is the connection that crypto/tls shows in its callbacks,
+// as ClientHelloInfo.Conn. Otherwise it returns conn.
 func Underlying(conn net.Conn) net.Conn {
 	if w, ok := conn.(*wire); ok {
 		return w.raw

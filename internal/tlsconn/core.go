@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-// Conn is a TLS connection. It is a net.Conn and a readyreader.Layer. One goroutine reads and one writes at a time;
-// deadlines and Close may come from anywhere.
+// Conn is a TLS connection. It is a net.Conn and a readyreader.Layer. One goroutine reads and one writes at
+// a time; any goroutine may set deadlines and call Close.
 type Conn struct {
 	// Immutable once the handshake is over.
 	tls     *tls.Conn

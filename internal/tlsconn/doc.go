@@ -26,20 +26,22 @@
 // [Options].Release. Then all works the same, with up to 32 KiB held for each
 // connection and one more copy of all that is received.
 //
-// AES-GCM makes 0.8 KB of a key, in each direction. With [Options].Rest, which is off by default, when a
-// connection of TLS 1.3 is left alone the first time, its AEADs, which have the public type cipher.AEAD, are replaced by ones under
-// the same keys (package keyrest) that forget that at rest and make it again for the next
-// record, which takes a microsecond or two, and garbage: where something comes now and then they
-// are kept until nothing has come for half a minute or more (vigil.go). The keys follow from the traffic secrets that
-// crypto/tls keeps for KeyUpdates; that they are those in use is proved by the IV,
-// which follows in the same way and has to be the one in place. Nonces and all else stay
-// crypto/tls's. It is off where releasing is, where its own trial fails,
-// for other ciphers, and in FIPS 140-3 mode.
+// AES-GCM makes 0.8 KB of a key, in each direction. [Options].Rest, which is off by default, saves that for
+// idle connections of TLS 1.3. When such a connection is left alone the first time, its AEADs, which have
+// the public type cipher.AEAD, are replaced by AEADs with the same keys (package keyrest). At rest these
+// forget the 0.8 KB. They make them again for the next record, which takes a microsecond or two, and
+// garbage. If something comes now and then, the 0.8 KB are kept until nothing has come for half a minute or
+// more (vigil.go).
+//
+// The keys follow from the traffic secrets that crypto/tls keeps for KeyUpdates. The IV follows from these
+// in the same way, and has to be the one in place: that proves that the keys are those in use. Nonces and
+// everything else stay crypto/tls's. Rest is off where releasing is off, where its own trial fails, for
+// other ciphers, and in FIPS 140-3 mode.
 //
 // # Locks
 //
-// In this order: Conn.rmu, then those of crypto/tls, then outbox.mu. Those of crypto/tls's halves
-// are taken here with TryLock only, to have them rest: who holds one is using it.
-// outbox.send comes before those of crypto/tls; whoever holds one of the others
-// already takes it with TryLock only.
+// The order is: Conn.rmu, then the locks of crypto/tls, then outbox.mu. To put ciphers to rest, this
+// package takes the locks of crypto/tls's halves with TryLock only: a goroutine that holds one is using
+// that half. outbox.send comes before the locks of crypto/tls. A goroutine that already holds one of the
+// others takes outbox.send with TryLock only.
 package tlsconn

@@ -18,8 +18,8 @@ import (
 // CanGiveBack reports whether GiveBack and Surrender may be called.
 func CanGiveBack() bool { return releasable() && tlsbuf.FoundConn() }
 
-// GiveBack has reads of t return p first, which t keeps. The handshake must be over, and
-// nobody may be reading.
+// GiveBack makes reads of t return p first, which t keeps. The handshake must be over, and nobody may be
+// reading.
 func GiveBack(t *tls.Conn, p []byte) {
 	input := tlsbuf.Of(t).Input
 	rest := make([]byte, input.Len())
@@ -27,8 +27,7 @@ func GiveBack(t *tls.Conn, p []byte) {
 	*input = *bytes.NewReader(append(p, rest...))
 }
 
-// GiveBack has reads return p first, which c keeps. It is for the reader, after the
-// handshake.
+// GiveBack makes reads return p first, which c keeps. Only the reader may call it, after the handshake.
 func (c *Conn) GiveBack(p []byte) {
 	c.rmu.Lock()
 	defer c.rmu.Unlock()
@@ -36,10 +35,10 @@ func (c *Conn) GiveBack(p []byte) {
 	c.intake.dry = false
 }
 
-// Surrender returns the connection as crypto/tls alone would have it: a tls.Conn over the
-// connection that New was given. Its reads return p first, which it keeps. Surrender is for
-// after the handshake, while nobody reads or writes. c must not be used afterwards, but
-// closed if there is an error.
+// Surrender returns the connection as crypto/tls alone would have it: a tls.Conn over the connection that
+// New was given. Its reads return p first, which it keeps. Surrender may be called after the handshake,
+// while nobody reads or writes. Afterwards c must not be used, except that it has to be closed after an
+// error.
 func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 	c.out.send.Lock()
 	err := c.flush(c.sock.Write)
@@ -61,7 +60,7 @@ func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 	return c.tls, nil
 }
 
-// unread is a copy of the ciphertext that was read and not decrypted. rmu is held.
+// unread returns a copy of the ciphertext that was read and not decrypted. rmu is held.
 func (c *Conn) unread() []byte {
 	p := bytes.Clone(tlsbuf.Of(c.tls).Raw.Bytes())
 	if !c.release {

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// cipherSize is how much is read from the socket at once, and bulkSize the same once that
-	// much was there. It leaves room for two records of full size and more, so that a record of
-	// which only a part has arrived can always be completed in the same buffer.
+	// cipherSize is how much is read from the socket at once, and bulkSize is the same once that much was
+	// there. cipherSize leaves room for two records of full size and more, so that a record of which only a
+	// part has arrived can always be completed in the same buffer.
 	cipherSize = 64 << 10
 	bulkSize   = 256 << 10
 )
@@ -22,19 +22,19 @@ const (
 // here. Without Conn.release these are the bytes that tls.Conn has not copied yet.
 type intake struct {
 	readyreader.PartialInput
-	end error // what follows the last byte
-	// dry says that what is in hand yields no plaintext, as far as is known.
+	end error // the error that follows the last byte
+	// dry says that the ciphertext in hand yields no plaintext, as far as is known.
 	dry  bool
 	bulk bool // reads are of bulkSize
-	// wakes is how often there was input while the ciphers were at rest, up to wakesBefore.
+	// wakes is how often there was input after the reader had left the connection alone, up to wakesBefore.
 	wakes uint8
-	// left is what became of the ciphers since the reader left the connection alone. It may be
-	// read by all.
+	// left says what became of the ciphers since the reader left the connection alone. Any goroutine may
+	// read it.
 	left  atomic.Uint32
 	vigil *vigil // nil: the ciphers are not kept
 }
 
-// size is how much is read at once.
+// size returns how much is read at once.
 func (in *intake) size() int {
 	if in.bulk {
 		return bulkSize
@@ -42,7 +42,7 @@ func (in *intake) size() int {
 	return cipherSize
 }
 
-// adapt follows a read that was to fill size bytes, and has filled n.
+// adapt is called after a read of n bytes that could have been size bytes.
 func (in *intake) adapt(n, size int) {
 	switch {
 	case n == size:
@@ -60,7 +60,7 @@ func (in *intake) woken() {
 	}
 }
 
-// endVigil has the ciphers put to rest next time.
+// endVigil stops keeping the ciphers: they are put to rest next time.
 func (in *intake) endVigil() {
 	if in.vigil != nil {
 		vigils.Remove(&in.vigil.Entry)

@@ -9,23 +9,23 @@ import "google.golang.org/grpc/internal/tlsconn/tlsbuf"
 // holdsRecord reports whether tls.Conn can go on without more ciphertext.
 func (c *Conn) holdsRecord() bool { return tlsbuf.Of(c.tls).HoldsRecord() }
 
-// feed makes the intake the ciphertext that tls.Conn holds.
+// feed gives the intake to tls.Conn as the ciphertext that it holds.
 func (c *Conn) feed() { tlsbuf.Of(c.tls).Feed(c.intake.Bytes()) }
 
-// sync makes the intake what tls.Conn has left of it.
+// sync drops from the intake what tls.Conn has used.
 func (c *Conn) sync() {
 	left := tlsbuf.Of(c.tls).Raw.Bytes()
 	if used := c.intake.Len() - len(left); used >= 0 {
 		c.intake.Skip(used)
 		return
 	}
-	// It was read with the end of the handshake, to memory of tls.Conn's own.
+	// It was read with the end of the handshake, into memory of tls.Conn's own.
 	buf := c.intake.Pool.Get(len(left))
 	c.intake.Set(buf, copy(*buf, left))
 }
 
-// top adds what can be read without waiting to the part of a record that is in a buffer of
-// full size. It returns ErrWouldBlock if there is nothing to read, or no such buffer.
+// top adds what can be read without waiting to the part of a record that is in hand, if that is in a buffer
+// of full size. It returns ErrWouldBlock if there is nothing to read, or no such buffer.
 func (c *Conn) top() error {
 	c.sync()
 	err := c.intake.Extend(c.sock, c.intake.size())

@@ -9,23 +9,22 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-// Options says how New is to make a connection.
+// Options says how New makes a connection.
 type Options struct {
-	// Server is the accepting side.
+	// Server says that this is the accepting side.
 	Server bool
 	// Release asks to take crypto/tls's buffers away while they are empty, if that is possible
 	// here.
 	Release bool
-	// Rest asks, with Release, to take away what the ciphers of crypto/tls make of their keys while
-	// the connection is left alone, if that is possible here.
+	// Rest asks, together with Release, to take away what the ciphers of crypto/tls make of their keys
+	// while the connection is left alone, if that is possible here.
 	Rest bool
 }
 
-// New puts TLS over raw and reports whether it can: raw has to be a TCP or unix
-// socket, or a wrapper that leaves reading and writing to one that it embeds (its Close,
-// deadlines and addresses are used), on a system where sockets can be read without
-// waiting; and config must not allow renegotiation, which reads in the middle of a read
-// and has to wait. If not, raw is untouched, and is good for a tls.Conn.
+// New puts TLS over raw and reports whether it can. raw has to be a TCP or unix socket, or a wrapper around
+// one (whose Close, deadlines and addresses are used), on a system where sockets can be read without
+// waiting. config must not allow renegotiation, which reads in the middle of a read and has to wait. If New
+// returns false, raw is untouched, and is good for a tls.Conn.
 //
 // config is not changed. The handshake is still to be done.
 func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
@@ -39,8 +38,8 @@ func New(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
 	return newOver(s, config, opts), true
 }
 
-// Over is New for a connection that can be read and written without waiting by what it has itself, and not
-// as a socket is.
+// Over is New for a connection that is no socket, but can be read and written without waiting by methods of
+// its own.
 func Over(raw net.Conn, config *tls.Config, opts Options) (*Conn, bool) {
 	s := readyreader.NewSocket(raw)
 	if !s.Can().Has(readyreader.TriesReads | readyreader.TriesWrites) {

@@ -14,16 +14,15 @@ const (
 	// chunkSize is how much plaintext is encrypted for one write to the socket. A peer
 	// that does not read makes us hold one chunk.
 	chunkSize = 128 << 10
-	// leastPiece is from how many bytes on a piece has records of its own: to seal and to open
-	// one more takes far less time then than to copy the piece to others.
+	// leastPiece is the length from which a piece has records of its own: to seal and to open one more then
+	// takes far less time than to copy the piece to others.
 	leastPiece = 64 << 10
 	// recordCost is more than TLS adds to a record: header, nonce, tag, padding.
 	recordCost = 96
 	maxPlain   = 16 << 10
 
-	// maxOutbox bounds the records that wait for room in the socket. Half of it is
-	// for those that a peer makes us send: it can't have us collect answers to
-	// its KeyUpdates without end while it reads none of them.
+	// maxOutbox bounds the records that wait for room in the socket. Half of it is for records that a peer
+	// makes us send: a peer that reads nothing can't make us collect answers to its KeyUpdates without end.
 	maxOutbox = 2 * chunkSize
 )
 
@@ -31,7 +30,7 @@ var errPeerNotReading = errors.New("tlsconn: the peer does not read what it asks
 
 // outbox gathers the records that tls.Conn writes, in order, until they are sent.
 type outbox struct {
-	// send is held by whoever moves records to the socket, perhaps waiting.
+	// A goroutine holds send while it moves records to the socket, which may wait.
 	send sync.Mutex
 
 	mu sync.Mutex
@@ -88,7 +87,7 @@ func (o *outbox) reserve(n int, pool mem.BufferPool) {
 	o.replace((*p)[:copy(*p, o.b)], p, pool)
 }
 
-// replace makes b, within p, the records that wait. mu is held.
+// replace makes b, which lies in p, the records that wait. mu is held.
 func (o *outbox) replace(b []byte, p *[]byte, pool mem.BufferPool) {
 	if o.p != nil {
 		pool.Put(o.p)
@@ -105,8 +104,7 @@ func (o *outbox) take() ([]byte, *[]byte, error) {
 	return b, p, o.err
 }
 
-// putBack returns the rest of what was taken, which goes before what was added
-// since.
+// putBack puts back the rest of what was taken, in front of what was added since.
 func (o *outbox) putBack(rest []byte, p *[]byte, pool mem.BufferPool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +121,7 @@ func (o *outbox) putBack(rest []byte, p *[]byte, pool mem.BufferPool) {
 	pool.Put(p)
 }
 
-// fail ends writing. It returns the error that stands.
+// fail ends writing. It returns the first error that did so.
 func (o *outbox) fail(err error, pool mem.BufferPool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

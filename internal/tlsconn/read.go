@@ -35,13 +35,13 @@ func (c *Conn) Drained() bool {
 	return c.usedUp() && c.sock.Drained()
 }
 
-// usedUp reports whether no byte is in hand, and nothing that a read would tell.
+// usedUp reports whether there is no byte in hand, and no error that a read would return.
 func (c *Conn) usedUp() bool {
 	return c.release && c.open.Load() && !c.closed && c.rerr == nil &&
 		c.intake.dry && c.intake.end == nil && c.intake.Len() == 0
 }
 
-// WaitInRead implements readyreader.Layer. What it waits for is ciphertext.
+// WaitInRead implements readyreader.Layer. It waits for ciphertext.
 func (c *Conn) WaitInRead(idle bool, _ mem.BufferPool) {
 	c.rmu.Lock()
 	has := !c.intake.dry || c.closed
@@ -54,9 +54,9 @@ func (c *Conn) WaitInRead(idle bool, _ mem.BufferPool) {
 	}
 }
 
-// ReleaseIdle implements readyreader.Layer: it drops memory that is not needed until
-// there is input. It is for the reader, when TryRead has returned ErrWouldBlock, or Drained
-// true, and the connection is to be left alone for a while.
+// ReleaseIdle implements readyreader.Layer: it drops memory that is not needed until there is input. The
+// reader calls it when TryRead has returned ErrWouldBlock, or Drained true, before it leaves the connection
+// alone for a while.
 func (c *Conn) ReleaseIdle() {
 	c.rmu.Lock()
 	if c.release && c.open.Load() && !c.closed && c.intake.dry {
@@ -66,7 +66,7 @@ func (c *Conn) ReleaseIdle() {
 	c.rmu.Unlock()
 }
 
-// dropWaited gives back what WaitInRead has read, on a connection that is closed. It is for the reader.
+// dropWaited gives back what WaitInRead has read on a connection that is closed. Only the reader calls it.
 func (c *Conn) dropWaited() {
 	if !c.sock.Can().Has(readyreader.WaitsInRead) {
 		return
@@ -123,8 +123,8 @@ func (c *Conn) read(p []byte, wait bool) (int, error) {
 	}
 }
 
-// decrypt fills p from the ciphertext in hand. With neither data nor an error
-// there is not enough of it.
+// decrypt fills p from the ciphertext in hand. If it returns neither data nor an error, there is not enough
+// ciphertext.
 func (c *Conn) decrypt(p []byte) (n int, err error) {
 	if c.closed {
 		return 0, net.ErrClosed
@@ -143,8 +143,8 @@ func (c *Conn) decrypt(p []byte) (n int, err error) {
 		}
 	}
 	if c.out.added.Load() != added {
-		// A KeyUpdate or an alert that the peer made us send. (Or the writer's
-		// records: then it has the socket.)
+		// The peer made us send a KeyUpdate or an alert. (Or these are the writer's records: then the
+		// writer has the socket.)
 		c.flushSoon()
 	}
 	if c.rerr != nil {
@@ -158,8 +158,8 @@ func (c *Conn) decrypt(p []byte) (n int, err error) {
 	return 0, c.rerr
 }
 
-// fill reads more ciphertext, when what there is yields no more plaintext. An error that ends
-// the stream is passed to crypto/tls, which tells what it means, and not returned here.
+// fill reads more ciphertext when what is in hand yields no more plaintext. It does not return an error
+// that ends the stream: it passes that to crypto/tls, which tells what it means.
 func (c *Conn) fill(wait bool) error {
 	if c.closed {
 		return net.ErrClosed
@@ -178,7 +178,7 @@ func (c *Conn) fill(wait bool) error {
 	var n int
 	var err error
 	if wait {
-		// Close may come meanwhile; what is left here then is not ours.
+		// Close may come meanwhile; then what is left here is not ours.
 		c.rmu.Unlock()
 		_, n, err = c.sock.ReadOnReady(size, loan)
 		c.rmu.Lock()
@@ -202,7 +202,7 @@ func (c *Conn) fill(wait bool) error {
 	return nil
 }
 
-// filled says what became of an attempt to read ciphertext.
+// filled handles the result of an attempt to read ciphertext.
 func (c *Conn) filled(err error) error {
 	switch {
 	case err == nil:

@@ -6,9 +6,8 @@ package tlsconn
 
 import "google.golang.org/grpc/internal/tlsconn/keyrest"
 
-// rest has c hold its keys alone until there are records again, unless those come now and then:
-// see vigil. It is for the reader. What is written meanwhile is not followed by a reader's rest: see
-// wrote.
+// rest makes c hold only its keys until there are records again, unless those come now and then: see vigil.
+// Only the reader calls it. After a write that comes meanwhile, wrote puts the cipher to rest.
 func (c *Conn) rest() {
 	if !c.rests {
 		return
@@ -38,7 +37,7 @@ func (c *Conn) keeps() bool {
 	return true
 }
 
-// quiet follows a vigil in which nothing has come for a while. The caller has nothing locked.
+// quiet is called at the end of a vigil in which nothing has come for a while. The caller holds no lock.
 func (c *Conn) quiet(v *vigil) {
 	if !c.rmu.TryLock() { // somebody reads
 		vigils.Add(&v.Entry, v)
@@ -54,7 +53,7 @@ func (c *Conn) quiet(v *vigil) {
 	}
 }
 
-// wrote follows a write.
+// wrote is called after a write.
 func (c *Conn) wrote() {
 	if c.intake.left.Load() == atRest {
 		_, out := keyrest.Halves(c.tls)

@@ -29,9 +29,8 @@ var releasable = sync.OnceValue(func() bool { return refusal() == nil })
 
 var refusal = sync.OnceValue(selfTest)
 
-// StoodAside says why the buffers of crypto/tls are left alone with this version of Go, so
-// that idle connections hold them; nil if they are not. That is found out with the first
-// connection, or by this call.
+// StoodAside returns why the buffers of crypto/tls are left alone with this version of Go, so that idle
+// connections hold them; nil if they are not left alone. The first connection finds that out, or this call.
 func StoodAside() error { return refusal() }
 
 // restable reports whether ciphers can be put to rest, which is found out as releasable is.
@@ -124,7 +123,7 @@ func trial(cert tls.Certificate, version uint16) error {
 	defer client.Close()
 	defer server.Close()
 	for _, c := range []*Conn{client, server} {
-		// Once, as what a trial allocates stays in memory until there is a collection.
+		// It is allocated once, because what a trial allocates stays in memory until there is a collection.
 		c.raw.(*memSocket).out.memory = make([]byte, maxTrial+maxTrial/16)
 	}
 	for _, most := range []int{0, 4000} {

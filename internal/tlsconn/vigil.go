@@ -10,21 +10,21 @@ import (
 
 // What became of the ciphers of a Conn since its reader left it alone.
 const (
-	inUse  uint32 = iota // it did not: there was input since
-	ready                // they wait for records
+	inUse  uint32 = iota // there was input since
+	ready                // they are kept, and wait for records
 	atRest               // only keys are held
 )
 
 const (
-	// wakesBefore is how often a connection has to be woken for its ciphers to be kept.
+	// wakesBefore is how many times a connection has to be woken before its ciphers are kept.
 	wakesBefore = 3
-	// vigilance is how long they are kept at least, twice that at most, while nothing comes.
+	// vigilance is how long ciphers are kept while nothing comes: at least that, and at most twice that.
 	vigilance = 30 * time.Second
 )
 
-// vigil is a connection whose ciphers are kept, as something comes now and then: to make them from
-// their keys for each call costs more than to use them. Where nothing has come for a while they
-// are put to rest.
+// vigil is a connection whose ciphers are kept, because something comes now and then: making them from
+// their keys for each call costs more than using them. If nothing has come for a while, the ciphers are put
+// to rest.
 type vigil struct {
 	park.Entry
 	over func(*vigil)

@@ -46,8 +46,8 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close implements net.Conn. The close_notify that tls.Conn may have added to
-// the outbox leaves if there is room for it.
+// Close implements net.Conn. tls.Conn may have added a close_notify to the outbox, which is sent if there
+// is room for it.
 func (w *wire) Close() error {
 	c := (*Conn)(w)
 	if !c.open.Load() {
@@ -66,8 +66,8 @@ func (w *wire) LocalAddr() net.Addr { return w.raw.LocalAddr() }
 
 func (w *wire) RemoteAddr() net.Addr { return w.raw.RemoteAddr() }
 
-// The deadlines below are those that crypto/tls sets on its own account, around
-// close_notify. They would hit what is still waiting to be sent.
+// crypto/tls sets the deadlines below on its own account, around close_notify. After the handshake they
+// would hit what is still waiting to be sent.
 
 func (w *wire) SetDeadline(t time.Time) error {
 	if !w.open.Load() {

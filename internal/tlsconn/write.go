@@ -4,10 +4,9 @@ package tlsconn
 
 import "google.golang.org/grpc/internal/readyreader"
 
-// Write implements net.Conn: it returns when all of p, and what TryWrite left
-// behind, is with the system. For the latter p may be empty. On a timeout the
-// first n bytes are taken, though not all of them need have been sent, and the
-// write can be continued behind them.
+// Write implements net.Conn: it returns when all of p, and what TryWrite left behind, is with the system. p
+// may be empty, to send only what is left. On a timeout the first n bytes are taken, though not all of them
+// need have been sent, and the write can be continued behind them.
 func (c *Conn) Write(p []byte) (int, error) {
 	return c.WriteVector([][]byte{p})
 }
@@ -41,7 +40,7 @@ func (c *Conn) TryWriteVector(pieces [][]byte) (int, error) {
 // LeastPiece implements readyreader.Layer: a piece has records of its own.
 func (c *Conn) LeastPiece() int { return leastPiece }
 
-// seal encrypts the pieces and moves them to the socket by write. send is held.
+// seal encrypts the pieces and moves the records to the socket with write. send is held.
 func (c *Conn) seal(pieces [][]byte, write func([]byte) (int, error)) (n int, err error) {
 	left := 0
 	for _, p := range pieces {
@@ -61,7 +60,7 @@ func (c *Conn) seal(pieces [][]byte, write func([]byte) (int, error)) (n int, er
 	}
 }
 
-// sealChunk encrypts size bytes, and takes them off the pieces.
+// sealChunk encrypts the first size bytes of the pieces, and takes them off the pieces.
 func (c *Conn) sealChunk(pieces [][]byte, size int) (n int, err error) {
 	c.out.prepare(size+(size/maxPlain+len(pieces))*recordCost, c.intake.Pool)
 	for i := 0; n < size; i++ {
@@ -79,8 +78,8 @@ func (c *Conn) sealChunk(pieces [][]byte, size int) (n int, err error) {
 	return n, nil
 }
 
-// flush moves what is in the outbox to the socket by write. An error other than
-// ErrWouldBlock and a timeout is the end of writing. send is held.
+// flush moves what is in the outbox to the socket with write. An error other than ErrWouldBlock and a
+// timeout ends writing. send is held.
 func (c *Conn) flush(write func([]byte) (int, error)) error {
 	o := &c.out
 	b, p, err := o.take()
@@ -104,9 +103,8 @@ func (c *Conn) flush(write func([]byte) (int, error)) error {
 	return o.fail(err, c.intake.Pool)
 }
 
-// unlockSend releases send. Others, who found it held, may have added records since the last
-// flush: with look these are sent. Without look the caller has left something behind, and a
-// write will follow anyway.
+// unlockSend releases send. Goroutines that found it held may have added records since the last flush: with
+// look these are sent. Without look the caller has left something behind, and a write will follow anyway.
 func (c *Conn) unlockSend(look bool) {
 	c.out.send.Unlock()
 	if look && c.out.pending() {
@@ -114,8 +112,8 @@ func (c *Conn) unlockSend(look bool) {
 	}
 }
 
-// flushSoon sends what is in the outbox without waiting: now if there is room, by
-// a goroutine if not. If somebody else is sending, it sends this as well.
+// flushSoon sends what is in the outbox without waiting: now if there is room, by a goroutine if not. If
+// another goroutine is sending, that sends this as well.
 func (c *Conn) flushSoon() {
 	o := &c.out
 	for o.pending() {
@@ -133,7 +131,7 @@ func (c *Conn) flushSoon() {
 	}
 }
 
-// flushLater has a goroutine wait for room, one at most.
+// flushLater makes a goroutine wait for room, one at most.
 func (c *Conn) flushLater() {
 	o := &c.out
 	o.mu.Lock()

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// errJWT stands at the end of what Expiry finds wrong.
+// errJWT is at the end of the text of each of Expiry's errors.
 var errJWT = errors.New("invalid JWT")
 
-// Expiry returns the "exp" claim of a JSON Web Token (RFC 7519, section 4.1.4). Nothing else
-// of it is looked at: verifying it is the server's part.
+// Expiry returns the "exp" claim of a JSON Web Token (RFC 7519, section 4.1.4). It looks at
+// nothing else in the token: the server verifies it.
 func Expiry(jwt string) (time.Time, error) {
 	parts := strings.Split(jwt, ".")
 	if len(parts) != 3 {
@@ -35,6 +35,7 @@ func Expiry(jwt string) (time.Time, error) {
 	if claims.Exp == nil {
 		return time.Time{}, fmt.Errorf("no expiration claims: %w", errJWT)
 	}
-	// Far enough away is for ever; more does not fit a time.
+	// The bound is thousands of years away and stands for all later times. Greater values might
+	// not fit an int64.
 	return time.Unix(int64(math.Max(0, math.Min(*claims.Exp, math.MaxInt32*100))), 0), nil
 }

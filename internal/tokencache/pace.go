@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	// freeTries is how many requests for a token may fail one after the other without a pause.
+	// freeTries is how many requests for a token may fail in a row before there are pauses.
 	freeTries = 10
-	// tryPause is how far apart those are that follow.
+	// tryPause is how long no request is made after each failure from then on.
 	tryPause = 100 * time.Millisecond
 )
 
-// Pace keeps RPCs from asking an issuer of tokens that fails at once as often as they fail
-// themselves. The zero value is ready for use.
+// Pace limits how often RPCs ask an issuer of tokens. Without it, each RPC would ask an issuer
+// that fails at once. The zero value is ready for use. Its methods are safe for concurrent use.
 type Pace struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	failures int        // since the last success
 	failed   time.Time
-	err      func() error // a function: who prints credentials prints no answer of the issuer
+	err      func() error // a function, so that printing credentials does not print the issuer's answer
 }
 
-// Held returns the error of the last request if the next one has to wait, or nil.
+// Held returns the error of the last request if the next request must wait, and nil if it may
+// be made now.
 func (p *Pace) Held() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,7 +34,7 @@ func (p *Pace) Held() error {
 	return p.err()
 }
 
-// Answered is called with the outcome of each request.
+// Answered records the outcome of a request. The caller must call it after each one.
 func (p *Pace) Answered(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

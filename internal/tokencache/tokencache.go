@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package tokencache keeps a token that expires for all RPCs of a per-RPC credential, by the
-// rules that gRFC A83 and gRFC A97 have in common: it is fetched when an RPC needs it, anew
-// a while before it expires, and not too often when that fails.
+// rules that gRFC A83 and gRFC A97 have in common: a token is fetched when an RPC needs it, a
+// new one is fetched some time before the old one expires, and there is a pause after a failed
+// fetch.
 package tokencache
 
 import (
@@ -15,14 +16,14 @@ import (
 )
 
 const (
-	// Skew is taken off every expiry, for clocks that don't agree and for the time that
-	// the server needs.
+	// Skew is subtracted from every expiry, because clocks may differ and because the server
+	// needs time.
 	Skew = 30 * time.Second
-	// refreshAhead is when RPCs begin to have the next token fetched, while they still
-	// send the old one: none of them has to wait then.
+	// refreshAhead is how long before the end of a token's use an RPC starts to fetch the
+	// next one. RPCs send the old one meanwhile, so that none of them waits.
 	refreshAhead = time.Minute
-	// MinLife is how long a token is kept at least: an issuer whose tokens are to expire at once
-	// must not be asked by every RPC.
+	// MinLife is how long a token is kept at least: not every RPC must ask an issuer whose
+	// tokens expire at once.
 	MinLife = time.Second
 )
 
@@ -32,10 +33,10 @@ type Token struct {
 	Expiry time.Time
 }
 
-// usable reports whether the token can be sent at a time.
+// usable reports whether the token may be sent at the time now.
 func (t Token) usable(now time.Time) bool { return now.Before(t.Expiry.Add(-Skew)) }
 
-// due reports whether the next one is to be fetched.
+// due reports whether the next token should be fetched at the time now.
 func (t Token) due(now time.Time) bool { return now.Add(refreshAhead).After(t.Expiry.Add(-Skew)) }
 
 // Cache fetches and keeps a token. Its methods are safe for concurrent use. It has a
@@ -44,7 +45,7 @@ type Cache struct {
 	fetch   func() (Token, error)
 	backoff backoff.Strategy
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	token    Token
 	pending  *attempt // nil if no fetch is under way
 	err      error    // of the last fetch
@@ -53,21 +54,22 @@ type Cache struct {
 	fetched  time.Time // when the token came
 }
 
-// attempt is one fetch. The fields are set before done is closed.
+// attempt is one fetch. token and err are set before done is closed.
 type attempt struct {
 	done  chan struct{}
 	token Token
 	err   error
 }
 
-// New returns a Cache that gets tokens from fetch, which is called by one goroutine at a
-// time and has to end by itself. Its errors are those of RPCs: statuses.
+// New returns a Cache that gets tokens from fetch. Only one goroutine at a time calls fetch.
+// fetch can't be cancelled, so it must bound its own time. RPCs fail with its errors, so these
+// must be statuses.
 func New(fetch func() (Token, error)) *Cache {
 	return &Cache{fetch: fetch, backoff: backoff.Default}
 }
 
-// Get returns the token's value. It waits for one if there is none, until the context
-// ends: then the error is the context's, as a status.
+// Get returns the token's value. If there is no usable token it waits for one. If ctx ends
+// first, it returns the context's error as a status.
 func (c *Cache) Get(ctx context.Context) (string, error) {
 	value, wait, err := c.now()
 	if wait == nil {
@@ -81,13 +83,14 @@ func (c *Cache) Get(ctx context.Context) (string, error) {
 	}
 }
 
-// now returns what to send or fail with at once, or else the attempt to wait for.
+// now returns the attempt to wait for. If it is nil, now returns the token's value or the error
+// to fail with.
 func (c *Cache) now() (string, *attempt, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
 	usable := c.token.usable(now) || now.Before(c.token.Expiry) && now.Sub(c.fetched) < MinLife
-	expired := c.err == nil && !usable // since it came
+	expired := c.err == nil && !usable // the last fetch succeeded, and its token has expired since
 	mayFetch := c.pending == nil && (expired || !now.Before(c.retryAt))
 	if mayFetch && (!usable || c.token.due(now)) {
 		c.pending = &attempt{done: make(chan struct{})}

@@ -9,41 +9,41 @@ import (
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
-// body is the receiving half of a stream of either side: the messages that have
-// arrived, the one that is arriving, and who waits for them. The stream's lock guards it.
+// body is the receiving half of a stream, on either side: the messages that have arrived, the one that is
+// arriving, and the receiver that waits for them. The stream's lock guards it.
 type body struct {
 	asm     grpcwire.Assembler
 	inbox   inbox
 	wake    waker
 	filling bool // the reader writes into the assembler's space
-	closed  bool // nothing is taken any more
-	// What the connection has not been told yet: bytes of window that were taken, and of memory that are
-	// free.
+	closed  bool // what arrives is dropped
+	// What the connection has not been told yet: bytes of window that were consumed, and bytes of memory
+	// that were freed.
 	pendingWindow uint16
 	pendingRefund int32
-	held          int // bytes of memory, as the connection was told
+	held          int // bytes of memory that the connection was last told of
 }
 
-// space is where the reader puts the next at most n bytes, if it may reserve ahead bytes
-// for it. mu is held.
+// space returns memory for the next bytes that the reader has, at most n of them. It may reserve ahead
+// bytes for them. mu is held.
 func (b *body) space(n, ahead int) []byte {
 	if b.closed {
-		return make([]byte, min(n, 4<<10)) // closed in the middle of a frame
+		return make([]byte, min(n, 4<<10)) // the body was closed in the middle of a frame
 	}
 	p := b.asm.Space(n, ahead)
 	b.filling = len(p) > 0
 	return p
 }
 
-// piece is the next n bytes of a body: those of p, for whose message ahead bytes may be
-// reserved; or, where p is nil, those that are in the last Space.
+// piece is the next n bytes of a body: the bytes of p, for whose message ahead bytes may be reserved; or,
+// if p is nil, the bytes that the reader has put into the last Space.
 type piece struct {
 	p        []byte
 	n, ahead int
 }
 
-// take takes a piece. expect is how many bytes the window should be widened for, as somebody
-// waits for them. mu is held.
+// take takes a piece. expect is how many bytes the window should have room for, because the receiver waits
+// for them. mu is held.
 func (b *body) take(pc piece, t *traffic) (expect int, err error) {
 	if pc.p == nil {
 		return b.filled(pc.n, t)
@@ -67,7 +67,7 @@ func (b *body) take(pc piece, t *traffic) (expect int, err error) {
 	return b.wanted(), nil
 }
 
-// filled follows each space of the assembler's. mu is held.
+// filled takes the n bytes that the reader has put into the assembler's last Space. mu is held.
 func (b *body) filled(n int, t *traffic) (expect int, err error) {
 	b.filling = false
 	if b.closed {
@@ -93,9 +93,10 @@ func (b *body) arrived(m grpcwire.Message, t *traffic) {
 	b.wake.signal(wakeMessage, b.inbox.len())
 }
 
-// The reader lets others run when it has read so much at once while so much waits to be taken: on a processor
-// that both share whoever takes messages would not run before the socket is empty, and megabytes of them would
-// live in a collector's eyes, which lets a heap grow to several times that.
+// If the reader has read pileFrom bytes at once while pileMost bytes wait to be taken, it lets other
+// goroutines run. If the receiver shares a processor with the reader, it would otherwise not run before the
+// socket is empty. Megabytes of messages would then be live for the garbage collector, which lets the heap
+// grow to several times that.
 const (
 	pileFrom = 16 << 10
 	pileMost = 128 << 10
@@ -104,7 +105,7 @@ const (
 // piles reports whether the reader, which has read n bytes at once, should let others run. mu is held.
 func (b *body) piles(n int) bool { return n >= pileFrom && b.inbox.held() >= pileMost }
 
-// wanted is expect, and 0 where nobody waits for messages. mu is held.
+// wanted returns expect, or 0 if nobody waits for messages. mu is held.
 func (b *body) wanted() int {
 	if b.wake.reason == wakeNone || b.wake.reason == wakeOver {
 		return 0
@@ -112,15 +113,15 @@ func (b *body) wanted() int {
 	return b.expect()
 }
 
-// expect is how many bytes must arrive before whoever waits can consume anything. It is asked
-// after each frame of a message, not only at its beginning: padding uses up the window too.
+// expect returns how many bytes must arrive before the receiver can consume anything. It is called after
+// each frame of a message, not only at its beginning: padding uses up the window too.
 func (b *body) expect() int {
 	switch {
 	case b.asm.InMessage():
 		return b.asm.Missing()
 	case b.inbox.first.Len > minWindow/2:
-		// Whoever waits for the end does not take this message before that. It may have used
-		// up the window, and a second message would end the wait, too.
+		// A receiver that waits for the end does not take this message before that. The message may have
+		// used up the window, and a second message would end the wait, too.
 		return grpcwire.PrefixLen
 	}
 	return 0
@@ -133,7 +134,7 @@ func (b *body) end() error {
 	return err
 }
 
-// close drops what has arrived and was not taken, and whatever arrives later. mu is held.
+// close drops the messages that were not taken, and whatever arrives later. mu is held.
 func (b *body) close() {
 	b.closed = true
 	b.inbox.drop()
@@ -142,7 +143,7 @@ func (b *body) close() {
 	}
 }
 
-// await waits for r, and for nothing else, with mu, the stream's lock, held before and after.
+// await waits for r, and for nothing else. mu is the stream's lock, which is held before and after.
 func (b *body) await(r wakeReason, mu *sync.Mutex, s *h2.Stream) {
 	waiter := b.wake.sleep(r, mu)
 	if expect, freed := b.expect(), b.rest(); r == wakeMessage || expect > 0 || freed > 0 {
@@ -156,8 +157,8 @@ func (b *body) await(r wakeReason, mu *sync.Mutex, s *h2.Stream) {
 	b.wake.awaken(waiter)
 }
 
-// read reads the connection, if nobody else does, until the waiter would be woken, or something
-// comes in between. mu is not held.
+// read reads the connection on the caller's goroutine, if nobody else reads it, until waiter would be
+// woken, or something comes in between. mu is not held.
 func (b *body) read(mu *sync.Mutex, s *h2.Stream, waiter *condWaiter) {
 	t := s.InlineReader()
 	if t == nil {
@@ -178,8 +179,8 @@ func (b *body) read(mu *sync.Mutex, s *h2.Stream, waiter *condWaiter) {
 	t.Leave(err)
 }
 
-// change is by how many bytes the memory of what has arrived and was not taken has grown, or
-// shrunk, since the last call. mu is held.
+// change returns by how many bytes the memory of what has arrived and was not taken has grown since the
+// last call; it is negative if that has shrunk. mu is held.
 func (b *body) change() int {
 	held := b.asm.Held() + b.inbox.held()
 	d := held - b.held
@@ -187,20 +188,19 @@ func (b *body) change() int {
 	return d
 }
 
-// maxPendingRefund is how many bytes of memory a stream may have freed without its connection knowing, and
-// maxPendingWindow how many bytes of the stream's window. To tell it takes its lock, which many small
-// messages would do for nothing: the connection lets far more add up before it tells the peer.
+// maxPendingRefund is how many bytes of memory a stream may have freed before it tells its connection, and
+// maxPendingWindow is the same for bytes of the stream's window. Telling takes the connection's lock. Many
+// small messages would take it for nothing: the connection lets far more add up before it tells the peer.
 const (
 	maxPendingRefund = 16 << 10
 	maxPendingWindow = 8 << 10
-	// restPendingRefund is maxPendingRefund while the stream waits. A connection may have very many that do: what all
-	// of them hold back must not be what its bound is reached by.
+	// restPendingRefund is maxPendingRefund while the stream waits. A connection may have very many streams
+	// that wait: what they all hold back must not make the connection reach its bound.
 	restPendingRefund = 1 << 10
 )
 
-// taken adds n bytes of window and freed ones of memory that a message took, and returns what the
-// connection is to be told now. Of a stream that the peer has ended n is 0. It is for the one who
-// receives.
+// taken adds n bytes of window and freed bytes of memory that a message took, and returns what to tell the
+// connection now. n is 0 if the peer has ended the stream. Only the receiver calls it.
 func (b *body) taken(n, freed int) (tellN, tellFreed int) {
 	n += int(b.pendingWindow)
 	freed += int(b.pendingRefund)
@@ -213,8 +213,8 @@ func (b *body) taken(n, freed int) (tellN, tellFreed int) {
 	return n, freed
 }
 
-// rest precedes a wait of the one who receives, and returns how many bytes of memory the connection
-// is to be told of now.
+// rest is called before the receiver waits. It returns how many bytes of memory to tell the connection of
+// now.
 func (b *body) rest() (tellFreed int) {
 	if b.pendingRefund < restPendingRefund {
 		return 0

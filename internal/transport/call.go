@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Call is what a call says about itself in its request headers. It is not
-// changed, nor used for another call, before NewStream has returned.
+// Call is what a call says about itself in its request headers. The caller must not change it, nor use it
+// for another call, before NewStream has returned.
 type Call struct {
 	Method            string // "/package.Service/Method"
 	Authority         string // "": the connection's
@@ -38,9 +38,8 @@ type Call struct {
 	timeout    string
 }
 
-// Check takes the application's metadata out of ctx and looks at whether it can be sent.
-// NewStream does so if it was not done, or if Recheck was called since. The error has a
-// status.
+// Check takes the application's metadata from ctx and checks whether it can be sent. NewStream calls Check
+// if the caller has not, or has called Recheck since. The error has a status.
 func (c *Call) Check(ctx context.Context) error {
 	if c.checked {
 		return nil
@@ -64,9 +63,8 @@ func (c *Call) Check(ctx context.Context) error {
 	return nil
 }
 
-// Recheck says that the call goes on with a context that may have other metadata than the
-// one that was checked. To look for them costs more than it seems: a context asks its
-// parents one by one.
+// Recheck makes NewStream check the metadata again, because the call goes on with a context that may have
+// other metadata. Finding the metadata costs more than it seems: a context asks its parents one by one.
 func (c *Call) Recheck() { c.checked = false }
 
 // prepare checks what is to be sent and settles the timeout, so that writing the fields

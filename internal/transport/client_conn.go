@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// newClient runs HTTP/2 over nc, whose handshake is done, and waits until the
-// peer has shown that it speaks it too.
+// newClient runs HTTP/2 over nc, whose handshake is done, and waits until the peer has shown that it speaks
+// HTTP/2 too.
 func newClient(ctx context.Context, nc net.Conn, c *Client) error {
 	w := &preface{settled: make(chan struct{})}
 	c.wait.Store(w)
@@ -42,7 +42,7 @@ func (h *clientHandler) settle(spoke bool) {
 	}
 }
 
-// hasReply notes that the end of s may follow its reply in the same batch.
+// hasReply records that s has its reply, and that its end may follow in the same batch.
 func (c *Client) hasReply(s *ClientStream) {
 	if before := c.replied; before != nil && before != s {
 		before.tellReply()
@@ -66,7 +66,7 @@ func (h *clientHandler) BatchEnd() {
 	}
 }
 
-// GoAway implements h2.Handler. What was said before is not told again.
+// GoAway implements h2.Handler. A GOAWAY that repeats the last one is not reported again.
 func (h *clientHandler) GoAway(code frame.ErrCode, debug []byte) {
 	if old := h.leave.Load(); old != nil && old.code == code && old.debug == string(debug) {
 		return

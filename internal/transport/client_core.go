@@ -20,19 +20,19 @@ type Client struct {
 	events    ClientEvents
 	authority string
 	secure    bool
-	peer      *peer.Peer // programs keep it: it is no part of the connection
+	peer      *peer.Peer // allocated apart from the connection, because programs keep it
 
-	leave atomic.Pointer[GoAway] // why the peer takes leave; nil if it does not
+	leave atomic.Pointer[GoAway] // the peer's last GOAWAY; nil if it has sent none
 
 	wait atomic.Pointer[preface] // nil once the peer has spoken HTTP/2, or never will
 
-	// replied is a stream whose reply has arrived and is waited for (AwaitReply), and whose end
+	// replied is a stream whose caller waits for the reply (AwaitReply). The reply has arrived, and the end
 	// may follow in the same batch. Owned by the reader.
 	replied *ClientStream
 }
 
-// ClientStream is one attempt of a call. Send and CloseSend may be called by one
-// goroutine at a time, Recv by one, and both at once; the others by any.
+// ClientStream is one attempt of a call. One goroutine at a time may call Send and CloseSend, and one may
+// call Recv; the two may run at once. Any goroutine may call the other methods.
 type ClientStream struct {
 	h2     h2.Stream
 	client *Client
@@ -50,11 +50,11 @@ type ClientStream struct {
 	over       bool // the end is known
 
 	watched bool // Call.Watched; immutable
-	sentEnd bool // the sender's
+	sentEnd bool // owned by the goroutine that sends
 }
 
-// watchedClient stands between a connection that is watched and its owner, so that
-// connections that are not watched are no larger for it.
+// watchedClient stands between a watched connection and its owner, so that connections that nobody watches
+// are no larger for it.
 type watchedClient struct {
 	ClientEvents
 	traffic
@@ -67,27 +67,26 @@ func (c *Client) traffic() *traffic {
 	return nil
 }
 
-// ClientEvents is told what happens to a connection. The methods may be called
-// by any goroutine, with no lock held, and must not block.
+// ClientEvents receives what happens to a connection. Any goroutine may call the methods, with no lock
+// held. They must not block.
 type ClientEvents interface {
-	// Begun says that the handshake is done and HTTP/2 begins, which the peer has not
-	// answered yet. It is the first event, and Closed follows it in any case.
+	// Begun says that the handshake is done and HTTP/2 begins. The peer has not answered yet. Begun is the
+	// first event, and Closed always follows it.
 	Begun(*Client)
-	// Draining says that the connection takes no new streams, before any
-	// stream fails for it.
+	// Draining says that the connection takes no new streams. It comes before any stream fails because of
+	// that.
 	Draining(GoAway)
-	// Places says how many streams the peer lets be open at a time, where it says so,
-	// whenever it does.
+	// Places says how many streams the peer allows to be open at a time. It comes whenever the peer says
+	// so.
 	Places(n uint32)
-	// Closed says that the connection is gone, before its streams are told. It
-	// is called exactly once for a connection that has begun, and may come
-	// before Connect returns.
+	// Closed says that the connection is gone. It comes before the streams are told, exactly once for a
+	// connection that has begun, and may come before Connect returns.
 	Closed(err error)
 	// Unparkable says that the connection turned out to be one that can't be parked. It must not block.
 	Unparkable(why string)
 }
 
-// GoAway is how the peer took leave of a connection.
+// GoAway is what the peer has said in a GOAWAY frame.
 type GoAway struct {
 	code  frame.ErrCode
 	debug string

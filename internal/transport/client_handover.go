@@ -7,10 +7,10 @@ import (
 	"google.golang.org/grpc/internal/transport/grpcwire"
 )
 
-// Arm is for whoever receives without a goroutine. It reports whether Recv would return at
-// once. Where the server streams that is with a message or the end; where it does not, with
-// the end or a second message, which is one too many. Else w is woken, once, when it would.
-// The end of the context does not wake it: whoever began the stream cancels it.
+// Arm is for an owner that receives without a goroutine. It reports whether Recv would return at once. If
+// the server streams, Recv then returns a message or the end. If it does not, there is the end, or a second
+// message, which is one too many. If Recv would wait, Arm has w woken, once, when it would return. The end
+// of the context does not wake w: whoever began the stream cancels it.
 func (s *ClientStream) Arm(w handover.Waker, streams bool) bool {
 	if streams {
 		return s.arm(w, wakeMessage, 0)
@@ -18,12 +18,12 @@ func (s *ClientStream) Arm(w handover.Waker, streams bool) bool {
 	return s.arm(w, wakeEnd, 1)
 }
 
-// ArmReply is Arm where the server does not stream and its reply is to be looked at while the
-// end is not there yet: it reports whether there is one of both. Like AwaitReply it wakes once,
-// mostly, for a reply that comes with its end.
+// ArmReply is Arm for a server that does not stream, if the caller wants to look at the reply before the
+// end has arrived. It reports whether the reply or the end has arrived. Like AwaitReply, it mostly wakes w
+// only once for a reply that comes with its end.
 func (s *ClientStream) ArmReply(w handover.Waker) bool { return s.arm(w, wakeReply, 0) }
 
-// arm reports whether the stream is over or has more than most messages, or has w woken.
+// arm reports whether the stream is over or has more than most messages. If not, it has w woken for reason.
 func (s *ClientStream) arm(w handover.Waker, reason wakeReason, most int) bool {
 	s.mu.Lock()
 	if s.over || s.inbox.len() > most {
@@ -37,8 +37,8 @@ func (s *ClientStream) arm(w handover.Waker, reason wakeReason, most int) bool {
 	return false
 }
 
-// EarlyReply returns a copy of the first message if it is there while the end is not. It stays what
-// Recv returns next.
+// EarlyReply returns a copy of the first message if that has arrived and the end has not. Recv still
+// returns that message next.
 func (s *ClientStream) EarlyReply() (grpcwire.Message, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,5 +56,5 @@ func (s *ClientStream) Empty() bool {
 	return s.inbox.len() == 0
 }
 
-// ArmRoom reports whether Send would return at once. Else w is woken when it would.
+// ArmRoom reports whether Send would return at once. If not, it has w woken when Send would.
 func (s *ClientStream) ArmRoom(w handover.Waker) bool { return s.h2.CallRoom(w, false) }

@@ -16,14 +16,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// lostText tells why the connection was lost, and what the peer said before. Programs look
-// for these texts, which are those of the published module.
+// lostText returns why the connection was lost, and what the peer said before. Programs look for these
+// texts, which are those of the published module.
 func (c *Client) lostText(cause error) string {
 	text := cause.Error()
 	if below, ok := errors.AsType[*h2.IOError](cause); ok && below.Op == "read" {
 		text = "error reading from server: " + c.plainly(below.Err).Error()
 	} else if rule, ok := errors.AsType[*h2.ConnError](cause); ok && rule.Remote {
-		text = "error reading from server: EOF" // what it said is said below
+		text = "error reading from server: EOF" // what the peer said is added below
 	} else if ok && rule.Code == frame.NoError {
 		text = rule.Reason // nobody broke a rule: keepalive
 	} else if ok {
@@ -40,8 +40,8 @@ func (c *Client) lostText(cause error) string {
 	return text
 }
 
-// plainly is err without the addresses that package net names, where the published module
-// reads past that package: over connections of the operating system in the clear.
+// plainly returns err without the addresses that package net adds, on connections of the operating system
+// that are not encrypted: the published module reads those without package net.
 func (c *Client) plainly(err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok && !c.secure {
 		return errno
@@ -56,9 +56,9 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 	case err.Unprocessed:
 		return status.New(codes.Unavailable, err.Error())
 	case err.Cause != nil:
-		_, below := errors.AsType[*h2.IOError](err.Cause) // may be a status, too, and not be meant for the RPC
+		_, below := errors.AsType[*h2.IOError](err.Cause) // an IOError may be a status, too, and is not meant for the RPC
 		if st, ok := status.FromError(err.Cause); ok && !below {
-			return st // of our own, given to Close
+			return st // a status of our own, given to Close
 		}
 		return status.New(codes.Unavailable, s.client.lostText(err.Cause))
 	case !err.Remote: // a header list over the limit, too: another attempt would bring the same
@@ -70,8 +70,8 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 	return status.New(grpcwire.RSTCode(uint32(err.Code)), err.Error())
 }
 
-// WithoutDebugData is err for a log: what the peer said in a GOAWAY beside its code is in the
-// errors of RPCs, and not in what outlives them (RFC 9113, section 6.8).
+// WithoutDebugData returns err for a log. The debug data that a peer sends with a GOAWAY goes into the
+// errors of RPCs, and not into a log, which outlives them (RFC 9113, section 6.8).
 func WithoutDebugData(err error) error {
 	if rule, ok := errors.AsType[*h2.ConnError](err); ok && rule.Remote {
 		return fmt.Errorf("peer closed the connection with GOAWAY: %v", rule.Code)

@@ -9,12 +9,11 @@ import (
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
-// NewStream starts a call, and sends its first message along if first is not
-// nil; last says that there will be no other. It may wait for a place under the
-// peer's limit of streams, until ctx is done.
+// NewStream starts a call. It sends the first message along if first is not nil; last says that no other
+// follows. NewStream may wait, until ctx is done, for a place under the peer's limit of streams.
 //
-// The error is ErrUnavailable, ctx's error, or an error with a status that says
-// what is wrong with the call. In no case did the peer see anything of it.
+// The error is ErrUnavailable, ctx's error, or an error whose status says what is wrong with the call. In
+// no case has the peer seen anything of the call.
 func (c *Client) NewStream(ctx context.Context, call *Call, first *Payload, last bool) (*ClientStream, error) {
 	s := &ClientStream{client: c, ctx: ctx, call: call, watched: call.Watched}
 	s.h2.Init((*clientReceiver)(s), 0)

@@ -59,13 +59,13 @@ func (r *clientReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 		return malformed("field block in the middle of a body")
 	}
 	if s.headers == nil && resp.isGRPC {
-		s.length = contentLength(resp.length) // of nothing
+		s.length = contentLength(resp.length) // no body follows
 	}
 	if err := s.length.over(); err != nil {
 		return err
 	}
 	if s.client.replied == s {
-		s.client.replied = nil // the end wakes
+		s.client.replied = nil // the end wakes the caller
 	}
 	st := resp.verdict(s.headers)
 	if err := s.end(); err != nil && st == nil {
@@ -131,7 +131,7 @@ func (r *clientReceiver) arrived(p piece) (grew int, err error) {
 	return grew, nil
 }
 
-// OnEnd implements h2.Receiver: a body that ends without trailers.
+// OnEnd implements h2.Receiver. The body has ended without trailers.
 func (r *clientReceiver) OnEnd() error {
 	s := (*ClientStream)(r)
 	s.mu.Lock()
@@ -157,5 +157,5 @@ func (r *clientReceiver) OnAbort(err *h2.StreamError) {
 	if s.endLocked(nil, s.abortStatus(err), lost) && !s.filling {
 		s.asm.Abort()
 	}
-	s.closed = true // what has arrived whole can still be taken
+	s.closed = true // messages that have arrived whole can still be taken
 }

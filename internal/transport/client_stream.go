@@ -13,9 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Send sends a message; last says that it is the last. It waits while too much of
-// earlier ones is queued (h2.Stream.Offer). An error is io.EOF if the stream
-// is over: Recv and Status tell why.
+// Send sends a message; last says that no other follows. It waits while too many bytes of earlier messages
+// are queued (h2.Stream.Offer). The error is io.EOF if the stream is over: Recv and Status tell why.
 func (s *ClientStream) Send(p Payload, last bool) error {
 	if p.Lent != nil {
 		defer func() { s.h2.Reclaim(p.Lent, s.ctx.Done()) }()
@@ -44,7 +43,7 @@ func (s *ClientStream) Enqueue(p Payload, last bool) error {
 	return s.sent(last, s.h2.Send(f))
 }
 
-// sent follows a message that the connection took, or did not.
+// sent is called after the connection took a message, or refused it.
 func (s *ClientStream) sent(last bool, err error) error {
 	s.sentEnd = last
 	if err != nil {
@@ -54,10 +53,10 @@ func (s *ClientStream) sent(last bool, err error) error {
 	return nil
 }
 
-// Reclaim gives back what was lent with the message that the stream was opened with.
+// Reclaim gives back the memory that was lent with the message that opened the stream.
 func (s *ClientStream) Reclaim(b *Borrowed) { s.h2.Reclaim(b, noWait) }
 
-// noWait is a channel for who does not wait.
+// noWait is a closed channel, for a Reclaim that does not wait.
 var noWait = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -99,10 +98,9 @@ func (s *ClientStream) Recv() (grpcwire.Message, error) {
 	}
 }
 
-// AwaitReply waits until the stream is over, or until a message has arrived and all else
-// that came in the same batch was dealt with. For a call that has one reply the end mostly
-// comes in that batch, so that its caller is woken once and not twice; where it does not, the
-// caller can look at the reply before the end.
+// AwaitReply waits until the stream is over, or until a message has arrived and the reader has dealt with
+// the rest of its batch. If a call has one reply, the end mostly comes in that batch, so that the caller is
+// woken once and not twice. If it does not, the caller can look at the reply before the end.
 func (s *ClientStream) AwaitReply() {
 	s.mu.Lock()
 	for !s.over && s.inbox.len() == 0 {
@@ -111,15 +109,15 @@ func (s *ClientStream) AwaitReply() {
 	s.mu.Unlock()
 }
 
-// tellReply wakes whoever waits for a reply, which has arrived.
+// tellReply wakes the caller if it waits for a reply, which has arrived.
 func (s *ClientStream) tellReply() {
 	s.mu.Lock()
 	s.wake.reply(s.inbox.len())
 	s.mu.Unlock()
 }
 
-// AwaitEnd waits until the stream is over, or has brought more than one message:
-// after it Recv does not wait where a call may have one reply only.
+// AwaitEnd waits until the stream is over, or has brought more than one message. After it Recv does not
+// wait, if the call may have one reply only.
 func (s *ClientStream) AwaitEnd() {
 	s.mu.Lock()
 	for !s.over && s.inbox.len() < 2 {
@@ -149,8 +147,8 @@ func (s *ClientStream) Header() metadata.MD {
 	return h.fields().md()
 }
 
-// await waits, with mu held before and after, until what is wanted may have
-// come. If the context ends first the stream is cancelled.
+// await waits until what may have happened. The caller holds mu before and after, not during the wait. If
+// the context ends first, await cancels the stream.
 func (s *ClientStream) await(what wakeReason) {
 	if s.done() == nil {
 		s.body.await(what, &s.mu, &s.h2)
@@ -168,8 +166,8 @@ func (s *ClientStream) await(what wakeReason) {
 	s.wake.disarm()
 }
 
-// done is what a wait has to look at beside what it waits for, which the end of the stream
-// also brings; nil if there is nothing.
+// done returns a channel that a wait also has to look at, or nil if there is none. The end of the stream
+// ends every wait.
 func (s *ClientStream) done() <-chan struct{} {
 	if s.watched {
 		return nil
@@ -205,7 +203,7 @@ func (s *ClientStream) abort(code frame.ErrCode, st *status.Status) {
 	s.mu.Lock()
 	first := s.endLocked(nil, st, lostMaybeSeen)
 	if !first && s.inbox.len() > 0 {
-		s.status = st // the end that it had is dropped with the messages before it
+		s.status = st // in place of the end, which is dropped with the messages before it
 	}
 	if first || s.inbox.len() > 0 {
 		s.close()
@@ -216,7 +214,7 @@ func (s *ClientStream) abort(code frame.ErrCode, st *status.Status) {
 	}
 }
 
-// endLocked makes the stream's end known, once.
+// endLocked makes the stream's end known, once. It reports whether this call did so.
 func (s *ClientStream) endLocked(trailers *response, st *status.Status, lost lostKind) bool {
 	if s.over {
 		return false
@@ -229,7 +227,7 @@ func (s *ClientStream) endLocked(trailers *response, st *status.Status, lost los
 	return true
 }
 
-// headersKnown wakes those who wait for the response headers.
+// headersKnown wakes the goroutines that wait for the response headers.
 func (s *ClientStream) headersKnown() {
 	if s.gotHeaders != nil {
 		close(s.gotHeaders)
@@ -237,42 +235,41 @@ func (s *ClientStream) headersKnown() {
 	}
 }
 
-// Status is how the stream ended; nil stands for OK. It is meant to be called
-// after Recv returned io.EOF.
+// Status returns how the stream ended; nil stands for OK. It is meant to be called after Recv has returned
+// io.EOF.
 func (s *ClientStream) Status() *status.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.status
 }
 
-// Trailer is what the application may see of the trailers; empty if there were
-// none.
+// Trailer returns what the application may see of the trailers; empty if there were none.
 func (s *ClientStream) Trailer() metadata.MD {
 	s.mu.Lock()
 	t := s.trailers
 	s.mu.Unlock()
 	if t == nil {
-		return metadata.MD{} // programs write to it
+		return metadata.MD{} // not nil, because programs write to it
 	}
 	return t.fields().md()
 }
 
-// TrailersOnly reports that the reply was a single block of headers: trailers
-// without headers before them.
+// TrailersOnly reports whether the reply was a single block of headers: trailers without headers before
+// them.
 func (s *ClientStream) TrailersOnly() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trailers != nil && s.headers == nil
 }
 
-// GotTrailers reports that the reply's end has arrived.
+// GotTrailers reports whether the reply's trailers have arrived.
 func (s *ClientStream) GotTrailers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trailers != nil
 }
 
-// Unprocessed reports that the stream is over and the peer did nothing for it.
+// Unprocessed reports whether the stream is over and the peer certainly did nothing for it.
 func (s *ClientStream) Unprocessed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,8 +284,8 @@ func (s *ClientStream) GotHeaders() bool {
 	return s.headers != nil
 }
 
-// RecvCompress is the encoding of the messages that are received. It does not
-// change once the stream is over.
+// RecvCompress returns the encoding of the messages that are received. It does not change once the stream
+// is over.
 func (s *ClientStream) RecvCompress() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,12 +295,12 @@ func (s *ClientStream) RecvCompress() string {
 	return s.headers.encoding
 }
 
-// HeaderWireLength is the size of the received header list, 0 before it is there.
+// HeaderWireLength returns the size of the received header list, or 0 before it has arrived.
 func (s *ClientStream) HeaderWireLength() int {
 	return s.blockSize(func() *response { return s.headers })
 }
 
-// TrailerWireLength is the size of the received trailers, 0 before they are there.
+// TrailerWireLength returns the size of the received trailers, or 0 before they have arrived.
 func (s *ClientStream) TrailerWireLength() int {
 	return s.blockSize(func() *response { return s.trailers })
 }
@@ -317,8 +314,8 @@ func (s *ClientStream) blockSize(of func() *response) int {
 	return 0
 }
 
-// Client is the connection that carries the stream.
+// Client returns the connection that carries the stream.
 func (s *ClientStream) Client() *Client { return s.client }
 
-// Context is the context the stream was started with.
+// Context returns the context with which the stream was started.
 func (s *ClientStream) Context() context.Context { return s.ctx }

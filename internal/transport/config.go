@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// MinClientPingInterval is what smaller keepalive times of clients count as (gRFC A8).
+	// MinClientPingInterval is the least keepalive time of a client: smaller ones count as this (gRFC A8).
 	MinClientPingInterval = 10 * time.Second
 
 	infinity = time.Duration(math.MaxInt64)
@@ -72,8 +72,8 @@ type ClientConfig struct {
 	Keepalive keepalive.ClientParameters
 	// Dial opens a connection to an address; nil dials by the address's network.
 	Dial DialFunc
-	// FailOnNonTemp is for the text of dial errors alone: with that option, the published
-	// module's begins in lower case.
+	// FailOnNonTemp changes only the text of dial errors: with that option, the published module's text
+	// begins in lower case.
 	FailOnNonTemp bool
 
 	h2 h2.Config
@@ -93,15 +93,15 @@ type ServerConfig struct {
 	EndWait          time.Duration // how long a client may read nothing once the handler has returned; 0: for ever
 	LaxPath          bool          // accept a :path without a leading slash
 
-	// Known returns the method of a :path, and nil for one that it does not know. It may be nil.
+	// Known returns the method of a :path, or nil if it does not know the path. Known may be nil.
 	Known func(path []byte) Method
 
 	h2 h2.Config
 }
 
-// setSocketOptions sets those of the socket that carries nc. What is sent may stay unacknowledged
-// for timeout (gRFC A18); where an option has the system probe the connection, for as long as all
-// probes take, unless the program has chosen the timeout.
+// setSocketOptions sets the options of the socket that carries nc. Sent data may stay unacknowledged for
+// timeout (gRFC A18). If t.Probes makes the system probe the connection, and the program has not chosen the
+// timeout, sent data may stay unacknowledged for as long as all probes take.
 func (t *Tuning) setSocketOptions(nc net.Conn, timeout time.Duration, chosen bool) {
 	if t.Probes != nil {
 		sockopt.SetProbes(nc, *t.Probes)
@@ -162,7 +162,7 @@ func (t *Tuning) fill(c *h2.Config) {
 	}
 }
 
-// adopt returns nc; if that is a *tls.Conn of the program's, wrapped so that it can be parked.
+// adopt returns nc. If that is a *tls.Conn of the program's, adopt wraps it so that it can be parked.
 func adopt(nc net.Conn) net.Conn {
 	return tlsconn.Adopt(nc, tlsconn.Options{Release: envconfig.TLSIdleRelease, Rest: envconfig.TLSIdleCiphers})
 }
@@ -180,8 +180,8 @@ func (c *ClientConfig) Prepare() {
 	}
 }
 
-// SameAs says whether connections may as well be made with o; both are prepared.
-// What can't be compared, such as functions, counts as different.
+// SameAs reports whether connections may as well be made with o. Both must be prepared. What can't be
+// compared, such as functions, counts as different.
 func (c *ClientConfig) SameAs(o *ClientConfig) bool {
 	return c.Dial == nil && o.Dial == nil &&
 		c.InitialWindow == o.InitialWindow &&

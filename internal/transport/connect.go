@@ -45,10 +45,9 @@ const (
 	stepSecure    = "transport: cannot send secure credentials on an insecure connection"
 )
 
-// Connect dials addr, runs the handshake of the credentials and waits until the
-// peer has shown that it speaks HTTP/2. ctx bounds all of it and nothing after.
-// authority is what calls are addressed to, and the name that the peer must
-// prove, unless the address names another.
+// Connect dials addr, runs the handshake of the credentials and waits until the peer has shown that it
+// speaks HTTP/2. ctx bounds all of that, and has no effect afterwards. authority is what calls are
+// addressed to, and the name that the peer must prove, unless the address names another.
 func Connect(ctx context.Context, addr resolver.Address, authority string, p ConnectParams) (*Client, error) {
 	cfg := p.Config
 	if addr.ServerName != "" {
@@ -85,7 +84,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	}
 	if err := newClient(ctx, nc, c); err != nil {
 		if below, ok := errors.AsType[*h2.IOError](err); ok && below.Op == "read" {
-			err = below.Err // the step says that it was read
+			err = below.Err // the step says already that it was a read
 		} else if rule, ok := errors.AsType[*h2.ConnError](err); ok && !rule.Remote {
 			err = fmt.Errorf("http2: %s", rule.Reason)
 		}
@@ -94,7 +93,7 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 	return c, nil
 }
 
-// dialProxied dials through the proxy that stands before the address (A86), if there is one.
+// dialProxied dials through the proxy of the address (gRFC A86), if it has one.
 func dialProxied(ctx context.Context, addr resolver.Address, cfg *ClientConfig) (net.Conn, error) {
 	if proxy := connectproxy.Of(addr); proxy != "" {
 		return ProxyDialer(&url.URL{Scheme: "http", Host: proxy}, cfg.UserAgent)(ctx, addr.Addr)
@@ -102,17 +101,17 @@ func dialProxied(ctx context.Context, addr resolver.Address, cfg *ClientConfig) 
 	return dial(ctx, addr, cfg.Dial)
 }
 
-// ConnectParams is what is the same for all connections of a channel, and who
-// wants to know about this one.
+// ConnectParams has the configuration that all connections of a channel share, and what is particular to
+// this one.
 type ConnectParams struct {
 	Config *ClientConfig
 	Events ClientEvents
-	// Watch has the connection count what it carries: see ConnStats.
+	// Watch makes the connection count what it carries: see ConnStats.
 	Watch bool
 	// Creds are used in place of the Config's if they are not nil.
 	Creds credentials.TransportCredentials
-	// Secret has a connection given up that is not private: each RPC would send
-	// what nobody else is to see.
+	// Secret makes Connect give up a connection that is not private: each RPC would send on it what nobody
+	// else may see.
 	Secret bool
 }
 
@@ -126,12 +125,12 @@ func (c *Client) handshake(ctx context.Context, creds credentials.TransportCrede
 		raw.Close()
 		return nil, &ConnectError{Step: stepHandshake, Err: err, Permanent: !temporary(err)}
 	}
-	_ = raw.SetDeadline(time.Time{}) // it had the other one, or takes none
+	_ = raw.SetDeadline(time.Time{}) // clear the handshake's deadline; an error means that the connection has none
 	c.peer.AuthInfo = auth
 	return nc, nil
 }
 
-// temporary reports whether err says that it may pass. What says nothing may.
+// temporary reports whether err says that it may pass. An error that says nothing counts as temporary.
 func temporary(err error) bool {
 	var t interface{ Temporary() bool }
 	if errors.As(err, &t) {

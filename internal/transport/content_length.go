@@ -4,8 +4,8 @@ package transport
 
 import "strconv"
 
-// contentLength is how much of a body is still to come, in bytes, as content-length has
-// announced it; noLength if it has not.
+// contentLength is how many bytes of a body are still to come, according to its content-length field;
+// noLength if it has no such field.
 //
 // RFC 9113 section 8.1.1: "A request or response is also malformed if the value of a
 // Content-Length header field does not equal the sum of the DATA frame payload lengths
@@ -25,7 +25,7 @@ func (l *contentLength) arrived(n int) error {
 	return nil
 }
 
-// over is the check at the end of the body.
+// over checks, at the end of the body, that nothing is missing.
 func (l contentLength) over() error {
 	if l > 0 {
 		return malformed("less than content-length says")

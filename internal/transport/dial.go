@@ -38,7 +38,8 @@ func withScheme(addr string) string {
 	return "unix:" + addr
 }
 
-// networkOf tells the unix addresses that carry their scheme from the others.
+// networkOf returns the network of addr, and addr without the scheme that the addresses of unix sockets
+// carry.
 func networkOf(addr string) (network, address string) {
 	if rest, ok := strings.CutPrefix(addr, "unix-abstract:"); ok {
 		return "unix", "\x00" + rest

@@ -22,23 +22,27 @@
 //
 // # What may wait
 //
-// Connect, for the dialer, the handshake and the peer's SETTINGS. NewStream, for a place
-// under the peer's limit of streams. Recv, Header, AwaitReply and AwaitEnd, for what is
-// received. Send, for room (h2.Stream.Offer); a server's Send, Reply and Finish also for a
-// goroutine that is just sending the headers. Behind net/http all that writes may wait for
-// the client, and Serve waits for the end of the call. A handler's goroutine, once the call
-// has ended and HandleStream has returned, waits for a connection that can only be written by
-// waiting (h2.Stream.Leave). Nothing else waits.
+//   - Connect waits for the dialer, the handshake and the peer's SETTINGS.
+//   - NewStream waits for a place under the peer's limit of streams.
+//   - Recv, Header, AwaitReply and AwaitEnd wait for what is received.
+//   - Send waits for room (h2.Stream.Offer). A server's Send, Reply and Finish also wait for a goroutine
+//     that is just sending the headers.
+//   - Behind net/http, all methods that write may wait for the client, and Serve waits for the end of the
+//     call.
+//   - A handler's goroutine, once the call has ended and HandleStream has returned, waits for a connection
+//     that can only be written by waiting (h2.Stream.Leave).
+//
+// Nothing else waits.
 //
 // # Locks
 //
-// Each stream has a lock, mu, for what the reader hands to the RPC: messages,
-// headers, the end. It is not held while h2's lock is taken, and what h2 calls with
-// its lock held (AppendFields, and the Wake of who waits for room) does not take it: so
-// there is no order between the two. Who waits for the reader, and for no context beside, sleeps
-// on mu. A server's call has the same lock for its context. A call behind net/http has, after mu, gate
-// (for interrupt) and the lock of handedResponse, which is the innermost. The lock of the
-// process's list of unparkable connections is taken before h2's.
+// Each stream has a lock, mu, for what the reader hands to the RPC: messages, headers, the end. No
+// goroutine holds mu while it takes h2's lock. What h2 calls with its lock held (AppendFields, and the Wake
+// of a receiver or sender) does not take mu. So there is no order between the two. A goroutine that waits
+// for the reader, and not for a context as well, sleeps on mu. In a server's call, mu also guards the
+// context. A call behind net/http has two more locks: gate (for interrupt), which is taken after mu, and
+// the lock of handedResponse, which is the innermost. The lock of the process's list of unparkable
+// connections is taken before h2's.
 //
 // # Files
 //
@@ -50,24 +54,23 @@
 //	body, inbox, reply, payload,         of a stream on either side
 //	fields, fields_binary, kinds,
 //	content_length, call
-//	config, wire, errors, text           words, for this package and the floors above
+//	config, wire, errors, text           names, for this package and those above
 //	open, unwatched, traffic, socket     what is counted, logged and told to channelz
 //
 // # Buffers
 //
-// A received message is [grpcwire.Bytes], which belong to the stream until they are
-// returned by Recv, and to the caller from then on. A message to send belongs
-// to the transport from the call on, also if that fails.
+// A received message is [grpcwire.Bytes]. They belong to the stream until Recv returns them, and to the
+// caller from then on. A message to send belongs to the transport from the call on, even if the call fails.
 //
 // # What a peer can lengthen
 //
-// Beside what package h2 lists. What is kept of a block is charged as one object, with the names
-// and values in it; what a program gets of it is its own (TestRetention, TestMetadataKeepsNoBlock).
+// This list adds to that of package h2. What is kept of a field block is charged as one object, with the
+// names and values in it; what a program gets of it is its own (TestRetention, TestMetadataKeepsNoBlock).
 //
 //	list                        bound                                      test
-//	messages that are not read  the windows; charged, the small ones with  TestTinyMessages, TestInboxIsCompact
-//	                            what stands beside them; those that arrive TestSmallMessagesAtOnce
-//	                            together are told apart in one step
+//	messages that are not read  the windows; charged, small ones with the  TestTinyMessages, TestInboxIsCompact
+//	                            memory around them; small ones that arrive TestSmallMessagesAtOnce
+//	                            together are split in one step
 //	a message that is not whole what has arrived, twice at most            TestBytesThatCome
 //	texts of refusals           the windows of their streams               TestRefusalsInWindows
 //	the body of an answer that  1 KiB; charged                             TestForeignBodyIsCharged
@@ -78,7 +81,7 @@
 //	"-bin" field
 //	fields                      one step each, for each time that a        TestReferencesTakeNoTime
 //	                            program asks
-//	connections that can't be   one each, of the process                   TestWhyNot
+//	connections that can't be   one entry each, for the process            TestWhyNot
 //	parked
 //
 // And outside of this package:
@@ -88,7 +91,7 @@
 //	a record of TLS             one, of 18 KB, and what of it has arrived  TestTrickleHoldsWhatArrived
 //	a record of ALTS            one, of 1 MiB, as it arrives               TestDeclaredLength
 //	a handshake of ALTS         64 KiB                                     TestTooMuch
-//	what a retry would send     MaxRetryRPCBufferSize at what it takes     TestKeptMessages
+//	what a retry would send     MaxRetryRPCBufferSize bytes of memory      TestKeptMessages
 //	channelz: events and texts  30 of 2 KB for each channel                TestTraceIsBounded, TestTraceTextIsBounded
 //	channelz: a page of sockets all sockets of the server are looked at;   TestServerPages, TestReplyIsDropped
 //	                            the reply is garbage once it is encoded
@@ -123,18 +126,18 @@
 //	RFC 7541    field blocks                      violation_test.go of package h2, and all of
 //	                                              package hpack
 //
-// What is left out is for others than the two sides of a call: for intermediaries (8.3.1,
-// 10.3; RFC 7541, 6.2.3), for who accepts pushes (6.6, 8.4: here each one is an error), and for
-// crypto/tls (9.2.1, 9.2.3), which has no compression, and ends a connection whose peer
-// renegotiates, or asks for a certificate after the handshake.
+// Rules that do not concern the two sides of a call are left out. These are for intermediaries (8.3.1,
+// 10.3; RFC 7541, 6.2.3), for endpoints that accept pushes (6.6, 8.4: here each push is an error), and for
+// crypto/tls (9.2.1, 9.2.3), which has no compression, and ends a connection whose peer renegotiates, or
+// asks for a certificate after the handshake.
 //
-// It is otherwise with these:
+// This package differs from the RFCs in these points:
 //
 //	section  what is done instead                          why
-//	3.3      a peer that does not do ALPN is accepted      the published module has the variable, for peers
-//	         with GRPC_ENFORCE_ALPN_ENABLED=false           that are old
+//	3.3      a peer that does not do ALPN is accepted      the published module has the variable, for old
+//	         with GRPC_ENFORCE_ALPN_ENABLED=false           peers
 //	5.1      frames on closed streams are discarded        the peer may not have known yet; servers end the
-//	         by clients, and by servers within a range      connection for HEADERS on what the client ended
+//	         by clients, and by servers within a range      connection for HEADERS on streams the client ended
 //	         of ids where they cut streams off
 //	6.3      PRIORITY of a wrong length on an idle stream   a stream that is idle can't be reset
 //	         ends the connection
@@ -143,8 +146,8 @@
 //	8.2.1    white space at either end of what the          clients send "Bearer " without a token, servers
 //	         application fills passes: metadata,            messages that end in a space; PROTOCOL-HTTP2 lets
 //	         user-agent, grpc-message                       it pass, and the values go nowhere else
-//	8.2.3    several cookie fields are several values       metadata is no HTTP/1.1: who passes it on to that
-//	         of the metadata                                joins them
+//	8.2.3    several cookie fields are several values       metadata is not HTTP/1.1: code that passes it on
+//	         of the metadata                                to HTTP/1.1 joins them
 //	8.3.1    an empty :authority is sent, and accepted     connections in memory have no name
 //	8.3.1    a Host that differs from :authority is         the client learns what is wrong
 //	         answered with 400 rather than RST_STREAM
@@ -153,9 +156,9 @@
 //	9.2      TLS 1.1 and suites of appendix A are used      the program has asked for them
 //	         where a tls.Config names them
 //
-// Stricter than the published module, as the RFC asks: te other than "trailers",
-// connection-specific fields, content-length that contradicts DATA, missing :scheme, empty
-// :path, pseudo-headers in trailers. Stricter than RFC 9113: a stream that depends on
-// itself is an error, as it was in RFC 7540 (5.3.1); SETTINGS with more entries than there
-// can be, and floods of what is allowed once, are ENHANCE_YOUR_CALM (10.5).
+// This package is stricter than the published module, as the RFC asks, about te other than "trailers",
+// connection-specific fields, content-length that contradicts DATA, missing :scheme, empty :path, and
+// pseudo-headers in trailers. It is stricter than RFC 9113 in two points: a stream that depends on itself
+// is an error, as it was in RFC 7540 (5.3.1); and SETTINGS with more entries than there can be, and floods
+// of what is allowed once, are ENHANCE_YOUR_CALM (10.5).
 package transport

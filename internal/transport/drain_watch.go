@@ -11,13 +11,13 @@ import (
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
-// drainWaits has a context for each connection whose drain somebody waits for. It is apart from
-// the connections, as few have any.
+// drainWaits has a context for each connection whose drain somebody waits for. It is kept apart from the
+// connections, because few need a context.
 var drainWaits drainWatch
 
 type drainWatch struct {
-	n  atomic.Int32 // that are in the map, or about to be
-	mu sync.Mutex   // is taken before that of a connection
+	n  atomic.Int32 // how many entries the map has, or is about to have
+	mu sync.Mutex   // taken before a connection's lock
 	m  map[*h2.Conn]drainWait
 }
 
@@ -26,7 +26,7 @@ type drainWait struct {
 	begin context.CancelFunc
 }
 
-// of returns the context of c, which ends when c drains; drains reports whether it does.
+// of returns a context that ends when c begins to drain. drains reports whether c has begun.
 func (w *drainWatch) of(c *h2.Conn, drains func() bool) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -35,7 +35,7 @@ func (w *drainWatch) of(c *h2.Conn, drains func() bool) context.Context {
 	}
 	var wait drainWait
 	wait.ctx, wait.begin = context.WithCancel(context.Background())
-	w.n.Add(1) // first: who begins a drain sees it, or drains says so
+	w.n.Add(1) // first: if a drain begins now, either drains says so, or tell sees n
 	switch {
 	case drains():
 		wait.begin()
@@ -51,14 +51,14 @@ func (w *drainWatch) of(c *h2.Conn, drains func() bool) context.Context {
 	return wait.ctx
 }
 
-// tell ends the context of c, which drains.
+// tell ends the context of c, which has begun to drain.
 func (w *drainWatch) tell(c *h2.Conn) {
 	if wait, ok := w.take(c); ok {
 		wait.begin()
 	}
 }
 
-// forget follows the end of c.
+// forget is called when c has ended.
 func (w *drainWatch) forget(c *h2.Conn) { w.take(c) }
 
 func (w *drainWatch) take(c *h2.Conn) (wait drainWait, ok bool) {

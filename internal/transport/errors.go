@@ -27,7 +27,7 @@ func headerListError(e *h2.ErrHeaderListTooLarge) *status.Status {
 	return status.Newf(codes.Internal, "header list size to send violates the maximum size (%d bytes) set by server", e.Max)
 }
 
-// malformed is the fault of a request or response that RFC 9113 section 8.1.1 calls so.
+// malformed returns the error for a request or response that is malformed by RFC 9113 section 8.1.1.
 func malformed(reason string) error {
 	return frame.Error{Code: frame.ProtocolError, Reason: reason}
 }

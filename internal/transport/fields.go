@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// padded reports white space at either end of a value.
+// padded reports whether v has white space at either end.
 func padded(v []byte) bool {
 	if len(v) == 0 {
 		return false
@@ -24,16 +24,16 @@ func padded(v []byte) bool {
 	return first == ' ' || first == '\t' || last == ' ' || last == '\t'
 }
 
-// fields is the part of a field block that applications see, about as small as it was on
-// the wire: else a peer could make us hold many times what it sent. It is immutable.
+// fields is the part of a field block that applications see. It takes about as little memory as the fields
+// took bytes on the wire: otherwise a peer could make us hold many times what it sent. It is immutable.
 //
-// Each field begins with a number: where its name is, twice, plus 1 if its value is there too.
-// 0 is nowhere: the name follows. 1 to hpack.StaticLen is an index of the static table, and from
-// inRefs on one of refs. A value that is nowhere else follows. Names and values that follow
-// do so behind their lengths. Values of "-bin" fields are encoded, but can be decoded.
+// Each field begins with a number: twice the place of its name, plus 1 if its value is in the same place.
+// Place 0 means that the name follows. 1 to hpack.StaticLen is an index of the static table, and a place
+// from inRefs on is in refs. A value that is in no such place follows. Each name and value that follows has
+// its length in front. Values of "-bin" fields are still encoded, and all can be decoded.
 //
-// What an application gets is never a part of text, unless that is mostly the same: a value that it
-// keeps would keep the whole block.
+// An application never gets a part of text, unless the part is at least half of it: a value that the
+// application keeps would keep the whole block.
 type fields struct {
 	text string
 	refs []*hpack.Field // without repetition
@@ -43,25 +43,25 @@ const inRefs = hpack.StaticLen + 1
 
 // keptBlock is what is kept of a field block for the streams that have it.
 type keptBlock struct {
-	text string    // of the fields, whose refs held has
-	held h2.Shared // by the streams
+	text string    // of the fields; held has their refs
+	held h2.Shared // counts the streams that have the block
 }
 
-// copy returns k for another connection. The copy has a count of holders of its own: that of k belongs to k's
+// copy returns k for another connection. The copy counts its own holders: the count of k belongs to k's
 // connection, which may change it meanwhile.
 func (k *keptBlock) copy() keptBlock { return keptBlock{k.text, k.held.Copy()} }
 
-// fields are those that applications see, once held is set.
+// fields returns the fields that applications see. held must be set.
 func (k *keptBlock) fields() fields { return fields{k.text, k.held.Refs()} }
 
-// fieldsBuffer is fields that are being written.
+// fieldsBuffer is a fields that is being written.
 type fieldsBuffer struct {
 	text []byte
 	refs []*hpack.Field
 }
 
-// newFieldsBuffer has the room for what an application may see of b, the block of a reply or of a
-// request, if that refers to few fields.
+// newFieldsBuffer returns a buffer with room for what an application may see of b, the block of a reply or
+// of a request, if that refers to few fields.
 func newFieldsBuffer(b *h2.HeaderBlock, reply bool) (f fieldsBuffer) {
 	size, refs := 0, 0
 	for i := range b.Len() {
@@ -82,12 +82,13 @@ func newFieldsBuffer(b *h2.HeaderBlock, reply bool) (f fieldsBuffer) {
 	return f
 }
 
-// fewRefs is as many fields as most blocks refer to. Others may refer to one any number of times.
+// fewRefs is how many fields most blocks refer to at most. A block may refer to a field any number of
+// times.
 const fewRefs = 8
 
-// addBlock returns f with what an application may see of b, the block of a reply or of a request. The
-// error names a "-bin" field that can't be decoded, or that has more joined values than are split,
-// for which f is empty then. (A method of the pointer would have what f lies in be allocated.)
+// addBlock returns f with what an application may see of b, the block of a reply or of a request. The error
+// names a "-bin" field that can't be decoded, or one that has more joined values than are split. In the
+// second case the result is empty. (A method of the pointer would make f escape to the heap.)
 func (f fieldsBuffer) addBlock(b *h2.HeaderBlock, reply bool) (_ fieldsBuffer, err error) {
 	var joined joined
 	for i := range b.Len() {
@@ -106,7 +107,7 @@ func (f fieldsBuffer) addBlock(b *h2.HeaderBlock, reply bool) (_ fieldsBuffer, e
 	return f, err
 }
 
-// fieldSize is how many bytes of text add appends, about.
+// fieldSize returns about how many bytes of text add appends.
 func fieldSize(b *h2.HeaderBlock, i int) int {
 	static, whole := b.Static(i)
 	ref, _ := b.Field(i)
@@ -152,7 +153,7 @@ func (f fieldsBuffer) add(b *h2.HeaderBlock, i int) fieldsBuffer {
 	return f
 }
 
-// find is where ref is in f.refs, or where it goes.
+// find returns where ref is in f.refs, or where it would go.
 func (f fieldsBuffer) find(ref *hpack.Field) (at int, known bool) {
 	if at := int(ref.Place); at < len(f.refs) && f.refs[at] == ref {
 		return at, true
@@ -160,7 +161,7 @@ func (f fieldsBuffer) find(ref *hpack.Field) (at int, known bool) {
 	return len(f.refs), false
 }
 
-// string is the text, in memory that it fills.
+// string returns the text, in memory that it mostly fills.
 func (f fieldsBuffer) string() string {
 	if cap(f.text)-len(f.text) > 16+len(f.text)/8 {
 		return string(f.text)
@@ -181,8 +182,8 @@ func appendString[T grpcwire.Text](text []byte, s T) []byte {
 // keptField is one field of fields.
 type keptField struct {
 	name, value string
-	whole       *hpack.Field // that both are of; nil: none
-	// Whether these are parts of the text: own makes strings of them that may be kept.
+	whole       *hpack.Field // the table's field whose name and value these are; nil: none
+	// Whether these are parts of the text: own turns such parts into strings that may be kept.
 	nameInText, valueInText bool
 }
 
@@ -228,7 +229,7 @@ func (f *fields) string() string {
 	return s
 }
 
-// value is the value of field i as a string: what a table has is not copied.
+// value returns the value of field i as a string. It copies no value that a table has.
 func value(b *h2.HeaderBlock, i int) string {
 	if f, whole := b.Field(i); f != nil && whole {
 		return f.Value()
@@ -240,8 +241,8 @@ func value(b *h2.HeaderBlock, i int) string {
 	return string(b.Value(i))
 }
 
-// own is s, which next returned, as a string that an application may keep: it keeps at most twice
-// as much memory as s takes.
+// own returns s, which next returned, as a string that an application may keep. That keeps at most twice as
+// much memory as s takes.
 func (f fields) own(s string, inText bool) string {
 	if !inText || 2*len(s) >= len(f.text) {
 		return s
@@ -317,8 +318,8 @@ func writeCustom(w *h2.FieldWriter, k, v string) {
 	w.Custom(k, v)
 }
 
-// CheckReply checks what a server's application wants to send. The error has a status. The
-// setters of a call return it, but many programs ignore that: so the call ends with it too.
+// CheckReply checks what a server's application wants to send. The error has a status. The setters of a
+// call return it. Because many programs ignore that, the call ends with it too.
 func CheckReply(md metadata.MD) error {
 	for k, vs := range md {
 		for _, v := range vs {

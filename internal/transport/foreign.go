@@ -10,12 +10,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// maxQuoted is how many bytes of a body are quoted that is not of gRPC.
+// maxQuoted is how many bytes are quoted of a body that is not of gRPC.
 const maxQuoted = 1024
 
-// foreignReceiver takes the answer of something that is not a gRPC server, such as a proxy.
-// It has the status that the answer comes to, and adds the beginning of the body, which tells
-// people why. It is used by the connection's reader alone.
+// foreignReceiver receives the answer of something that is not a gRPC server, such as a proxy. verdict is
+// the status that the answer stands for. The beginning of the body, which tells people why, is added to it.
+// Only the connection's reader uses a foreignReceiver.
 type foreignReceiver struct {
 	stream  *ClientStream
 	verdict *status.Status

@@ -9,15 +9,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// handedResponse is what the owner of a call behind net/http, which was handed over, has left
-// to do for the goroutine of the request: see Serve.
+// handedResponse is what the owner of a call behind net/http that was handed over has left for the
+// goroutine of the request to do: see Serve.
 type handedResponse struct {
 	owner handover.Owner
-	work  chan struct{} // there is something to do; holds one
+	work  chan struct{} // receives when there is something to do; has room for one
 
-	mu      sync.Mutex // the innermost
+	mu      sync.Mutex // the innermost lock
 	waiting []Payload
-	size    int            // what these cost, and the one that is being written
+	size    int            // the cost of these, and of the one that is being written
 	room    handover.Waker // waits for room; nil: nobody does
 	input   handover.Waker // waits for input, or for the end; nil: nobody does
 	end     *status.Status
@@ -27,15 +27,15 @@ type handedResponse struct {
 const (
 	// handedBuffer is how many bytes may wait before ArmRoom says that there is no room.
 	handedBuffer = 128 << 10
-	// handedOverhead is what a message takes beside its bytes: a place in waiting, a Buffer, and what
-	// the pool rounds a small one up by. A program may send very many to a client that does not read.
+	// handedOverhead is what a message takes in addition to its bytes: a place in waiting, a Buffer, and
+	// what the pool rounds a small one up by. A program may send very many to a client that does not read.
 	handedOverhead = 512
 )
 
-// handedCost is how many bytes of memory a message that waits counts.
+// handedCost returns how many bytes of memory a waiting message counts as.
 func handedCost(p *Payload) int { return handedOverhead + p.Data.Len() }
 
-// next takes what is to be written next.
+// next removes the message to write next, and returns it.
 func (h *handedResponse) next() (Payload, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,7 +49,7 @@ func (h *handedResponse) next() (Payload, bool) {
 	return p, true
 }
 
-// wrote follows the writing of a message that counted n.
+// wrote is called after a message whose cost is n was written.
 func (h *handedResponse) wrote(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +67,7 @@ func (h *handedResponse) last() (*status.Status, bool) {
 	return h.end, h.ending && len(h.waiting) == 0
 }
 
-// add has p written.
+// add queues p for the goroutine of the request to write.
 func (h *handedResponse) add(p Payload) error {
 	h.mu.Lock()
 	if h.ending {
@@ -82,7 +82,7 @@ func (h *handedResponse) add(p Payload) error {
 	return nil
 }
 
-// finish has the call end with st, once.
+// finish makes the call end with st, once.
 func (h *handedResponse) finish(st *status.Status) error {
 	h.mu.Lock()
 	if h.ending {
@@ -102,7 +102,7 @@ func (h *handedResponse) signal() {
 	}
 }
 
-// wake wakes whoever waits: there is input, or the call's context has ended. h is nil for a
+// wake wakes the owner if it waits, because there is input, or the call's context has ended. h is nil for a
 // call that was not handed over.
 func (h *handedResponse) wake() {
 	if h == nil {

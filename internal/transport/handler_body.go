@@ -16,24 +16,24 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// handlerBody reads the messages of a request of net/http. A read there can't be
-// called off, so a goroutine does it: begun by the first Recv, two messages ahead at
-// most, ended by the end of the request's body. Where many small ones come, a read brings
-// several, and they are handed over together: else each would cost two reads and two goroutines
-// that wake each other.
+// handlerBody reads the messages of a request of net/http. A read there can't be cancelled, so a goroutine
+// does it. The first Recv starts that goroutine, it reads at most two messages ahead, and the end of the
+// request's body ends it. If many small messages come, a read brings several, and the goroutine hands them
+// over together: otherwise each would cost two reads, and the two goroutines would wake each other for
+// each.
 type handlerBody struct {
 	ctx      context.Context // the call's
 	in       io.ReadCloser
 	handed   *atomic.Pointer[handedResponse] // the call's
 	messages chan handlerMessage
 
-	// The goroutine's.
+	// Owned by the goroutine that reads.
 	asm    grpcwire.Assembler
-	chunk  []byte // what several messages are read to; nil: few small ones came so far
-	unread []byte // what of it was not looked at yet
-	small  int    // how many small messages came one after the other
+	chunk  []byte // where several messages are read to; nil: few small ones have come so far
+	unread []byte // the part of chunk that was not looked at yet
+	small  int    // how many small messages have come in a row
 
-	// Of the one who receives.
+	// Owned by the receiver.
 	begun bool
 	err   error
 	run   *grpcwire.Run // small messages that came with the last one; nil: none did
@@ -41,15 +41,15 @@ type handlerBody struct {
 
 const (
 	chunkSize = 512
-	// manySmall is how many small messages one after the other make it likely that more come.
+	// manySmall is how many small messages in a row make it likely that more come.
 	manySmall = 4
 )
 
-// maxRead bounds one read of a body, as the end of the message that is being read does.
+// maxRead bounds one read of a body. A read also ends with the message that is being read.
 const maxRead = 1 << 20
 
-// minReserve is the memory, in bytes, that a message begins with: net/http doesn't tell how
-// much of it has arrived.
+// minReserve is how many bytes of memory a message begins with: net/http doesn't tell how much of it has
+// arrived.
 const minReserve = 4 << 10
 
 // handlerMessage is a message, with small ones that follow it, or why there is none.
@@ -85,10 +85,10 @@ func (b *handlerBody) recv() (grpcwire.Message, error) {
 // follows reports whether there is a message that came with the last one.
 func (b *handlerBody) follows() bool { return b.run != nil && !b.run.Empty() }
 
-// ready reports whether recv would not wait. It is for the one who receives.
+// ready reports whether recv would not wait. Only the receiver calls it.
 func (b *handlerBody) ready() bool { return b.err != nil || b.follows() || len(b.messages) > 0 }
 
-// begin begins to read, once.
+// begin starts the goroutine that reads, once.
 func (b *handlerBody) begin() {
 	if b.begun {
 		return
@@ -159,7 +159,7 @@ func (b *handlerBody) one() (grpcwire.Message, error) {
 	}
 }
 
-// more takes what was read before, or reads: to the chunk, or where a long message lies.
+// more takes bytes that were read before, or reads: into the chunk, or into the memory of a long message.
 func (b *handlerBody) more() (m grpcwire.Message, complete bool, readErr, err error) {
 	if len(b.unread) == 0 && b.small >= manySmall && b.asm.Missing() < chunkSize {
 		if b.chunk == nil {
@@ -180,7 +180,7 @@ func (b *handlerBody) more() (m grpcwire.Message, complete bool, readErr, err er
 	return m, complete, readErr, err
 }
 
-// release makes the goroutine end, after the call's context did.
+// release makes the goroutine end. The call's context must have ended.
 func (b *handlerBody) release() {
 	_ = b.in.Close() // a read that is under way returns
 	b.drop()
@@ -197,7 +197,7 @@ func (b *handlerBody) drop() {
 	}
 }
 
-// readError is the status for a request's body that net/http gave up with err.
+// readError returns the status for a request's body that net/http gave up with err.
 func (b *handlerBody) readError(err error) error {
 	if gaveUp := contextError(b.ctx); gaveUp != nil {
 		return gaveUp
@@ -211,7 +211,7 @@ func (b *handlerBody) readError(err error) error {
 	return status.Error(code, err.Error())
 }
 
-// contextError is the status for a call whose context has ended, or is about to; nil if neither.
+// contextError returns the status for a call whose context has ended, or is about to; nil if neither.
 func contextError(ctx context.Context) error {
 	if cause := ctx.Err(); cause != nil {
 		return status.FromContextError(cause).Err()
@@ -222,9 +222,9 @@ func contextError(ctx context.Context) error {
 	return nil
 }
 
-// resetCode is the error code of the RST_STREAM that err is about. The types for that, StreamError
-// of net/http and of golang.org/x/net/http2, can't be named here: the first is not exported, and
-// this module does without the second.
+// resetCode returns the error code of the RST_STREAM that err reports. The types of such errors,
+// StreamError of net/http and of golang.org/x/net/http2, can't be named here: the first is not exported,
+// and this module does without the second.
 func resetCode(err error) (code uint32, ok bool) {
 	for ; err != nil; err = errors.Unwrap(err) {
 		v := reflect.ValueOf(err)

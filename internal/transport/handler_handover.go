@@ -7,11 +7,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A call behind net/http that was handed over keeps the goroutine of its request, as that must
-// not return before the call has ended. This goroutine also writes: writing to a
-// ResponseWriter may wait, and sending on a stream that was handed over must not.
+// A call behind net/http that was handed over keeps the goroutine of its request, because that must not
+// return before the call has ended. This goroutine also writes: a Write to a ResponseWriter may wait, but
+// sending on a stream that was handed over must not.
 
-// HandOver is as that of ServerStream. Serve has to be called then.
+// HandOver does what ServerStream.HandOver does. The goroutine of the request then has to call Serve.
 func (s *HandlerStream) HandOver(o handover.Owner) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +26,7 @@ func (s *HandlerStream) HandOver(o handover.Owner) error {
 	return nil
 }
 
-// Owner is as that of ServerStream.
+// Owner does what ServerStream.Owner does.
 func (s *HandlerStream) Owner() handover.Owner {
 	if h := s.handed.Load(); h != nil {
 		return h.owner
@@ -44,7 +44,7 @@ func (s *HandlerStream) Serve() {
 	for {
 		for p, ok := h.next(); ok; p, ok = h.next() {
 			n := handedCost(&p)
-			// Send has settled the headers, and nobody else writes.
+			// Send has set the headers, and no other goroutine writes.
 			if s.write(p) != nil {
 				s.cancel() // the owner finds out, and ends the call
 			}
@@ -61,7 +61,7 @@ func (s *HandlerStream) Serve() {
 	}
 }
 
-// Arm is as that of ServerStream.
+// Arm does what ServerStream.Arm does.
 func (s *HandlerStream) Arm(w handover.Waker, input bool) handover.Events {
 	h := s.handed.Load()
 	h.mu.Lock()
@@ -76,7 +76,7 @@ func (s *HandlerStream) Arm(w handover.Waker, input bool) handover.Events {
 	return 0
 }
 
-// ArmRoom is as that of ServerStream.
+// ArmRoom does what ServerStream.ArmRoom does.
 func (s *HandlerStream) ArmRoom(w handover.Waker, _ bool) bool {
 	h := s.handed.Load()
 	if h == nil {
@@ -93,7 +93,7 @@ func (s *HandlerStream) ArmRoom(w handover.Waker, _ bool) bool {
 	return false
 }
 
-// Offer is as that of ServerStream.
+// Offer does what ServerStream.Offer does.
 func (s *HandlerStream) Offer(p *Payload, w handover.Waker, _ int) (taken bool, err error) {
 	if !s.ArmRoom(w, false) {
 		return false, nil
@@ -101,14 +101,14 @@ func (s *HandlerStream) Offer(p *Payload, w handover.Waker, _ int) (taken bool, 
 	return true, s.Send(*p)
 }
 
-// Flush is as that of ServerStream.
+// Flush has nothing to do: each message is flushed when it is written.
 func (s *HandlerStream) Flush() {}
 
-// Conn is as that of ServerStream.
+// Conn does what ServerStream.Conn does.
 func (s *HandlerStream) Conn() any { return s }
 
-// Fate is as that of ServerStream.
+// Fate does what ServerStream.Fate does.
 func (s *HandlerStream) Fate() error { return status.FromContextError(s.ctx.Err()).Err() }
 
-// Done is as that of ServerStream.
+// Done has nothing to do.
 func (s *HandlerStream) Done() {}

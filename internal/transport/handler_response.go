@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// SendHeader is as that of ServerStream.
+// SendHeader does what ServerStream.SendHeader does.
 func (s *HandlerStream) SendHeader(md metadata.MD) error {
 	if err := s.SetHeader(md); err != nil {
 		return err
@@ -30,8 +30,8 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 	return nil
 }
 
-// Send is as that of ServerStream, but net/http waits while the windows are used up, until
-// the client gives up.
+// Send does what ServerStream.Send does. net/http waits while the windows are used up, until the client
+// gives up.
 func (s *HandlerStream) Send(p Payload) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *HandlerStream) write(p Payload) error {
 	return nil
 }
 
-// writeError is the status for a response that net/http gave up with err.
+// writeError returns the status for a response that net/http gave up with err.
 func (s *HandlerStream) writeError(err error) error {
 	if cause := s.ctx.Err(); cause != nil {
 		return s.sendError(cause)
@@ -146,9 +146,9 @@ func (s *HandlerStream) finish(st *status.Status) {
 	}
 }
 
-// setHeaders settles the response headers, which net/http sends with the first byte of
-// the body, or when it is flushed. The names of the status are announced there: wrappers,
-// such as that of grpc-web, look for them under these. mu is held.
+// setHeaders sets the response headers, which net/http sends with the first byte of the body, or when it is
+// flushed. They announce the names of the status trailers: wrappers, such as that of grpc-web, look for the
+// announced names. mu is held.
 func (s *HandlerStream) setHeaders() {
 	s.headers = headersSent
 	h := s.w.Header()

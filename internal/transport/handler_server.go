@@ -19,9 +19,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// HandlerStream is one call that came in as a request to a server of package
-// net/http, whose HTTP/2 it uses. For its owner it is what ServerStream is; see
-// there for who may call what.
+// HandlerStream is one call that came in as a request to a server of package net/http, whose HTTP/2 it
+// uses. Its owner uses it like a ServerStream; see there for who may call what.
 type HandlerStream struct {
 	w      http.ResponseWriter
 	r      *http.Request
@@ -36,18 +35,18 @@ type HandlerStream struct {
 
 	stopped atomic.Bool                    // by Cancel
 	handed  atomic.Pointer[handedResponse] // nil: the call was not handed over
-	gate    sync.Mutex                     // held while interrupt uses the response; after mu
+	gate    sync.Mutex                     // held while interrupt uses the response; taken after mu
 	writing bool                           // a Write is under way; guarded by gate
 	cutter  *time.Timer                    // ends that Write; nil: nothing does yet; guarded by gate
 	gone    bool                           // the response must not be used; guarded by gate
 	timeout grpcwire.Timeout               // of the request
 	drain   context.Context                // ends when the server begins to drain
 
-	reply // its mu guards what follows there, and the response
+	reply // its mu guards what follows mu there, and the response
 }
 
-// NewHandlerStream makes a call of the request r. If r is not a call of gRPC, it has been
-// answered with an error, and the result is nil.
+// NewHandlerStream makes a call from the request r. If r is not a gRPC call, it answers r with an error and
+// returns nil.
 func NewHandlerStream(w http.ResponseWriter, r *http.Request, host *ServerHost) *HandlerStream {
 	s := &HandlerStream{w: w, r: r, odd: usual, drain: host.Drain}
 	s.req.oddities = &s.odd
@@ -72,14 +71,15 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, host *ServerHost) 
 	return s
 }
 
-// resetPatience is how long after the deadline a Write may go on waiting for the client's windows.
-// The client's deadline passes at about the same time: its reset then ends the Write. net/http ends
-// one by a reset with INTERNAL_ERROR, which is no DEADLINE_EXCEEDED for a client that gets it first.
+// resetPatience is how long after the deadline a Write may go on waiting for the client's windows. The
+// client's deadline passes at about the same time: its reset then ends the Write. When net/http ends a
+// Write, it resets the stream with INTERNAL_ERROR, which a client that gets this first does not report as
+// DEADLINE_EXCEEDED.
 const resetPatience = time.Second
 
-// interrupt makes a Write return that waits for the client's windows, as the call
-// is over. It runs some time after the context has ended: what begins to write by then
-// finds that out itself, and its status reaches the client.
+// interrupt makes a Write return that waits for the client's windows, because the call is over. It runs
+// some time after the context has ended: a Write that begins by then finds that out itself, and its status
+// reaches the client.
 func (s *HandlerStream) interrupt() {
 	defer s.handed.Load().wake()
 	s.gate.Lock()
@@ -94,7 +94,7 @@ func (s *HandlerStream) interrupt() {
 	s.cutWriteLocked()
 }
 
-// cutWrite makes the Write return for which resetPatience is over.
+// cutWrite makes a Write return when resetPatience is over.
 func (s *HandlerStream) cutWrite() {
 	s.gate.Lock()
 	defer s.gate.Unlock()
@@ -109,7 +109,7 @@ func (s *HandlerStream) cutWriteLocked() {
 	}
 }
 
-// beginWrite says whether a Write may begin, which is over with endWrite.
+// beginWrite returns an error if no Write may begin. Otherwise endWrite must follow the Write.
 func (s *HandlerStream) beginWrite() error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
@@ -129,7 +129,7 @@ func (s *HandlerStream) endWrite() {
 	}
 }
 
-// sendError is why nothing can be sent on a stream whose context has ended with cause.
+// sendError returns why nothing can be sent on a stream whose context has ended with cause.
 func (s *HandlerStream) sendError(cause error) error {
 	if cause == context.Canceled && s.clientGone() {
 		return errConnGone
@@ -137,13 +137,13 @@ func (s *HandlerStream) sendError(cause error) error {
 	return status.FromContextError(cause).Err()
 }
 
-// clientGone reports whether net/http has ended the request: its client has reset the stream, or
-// the connection is lost. It does not tell which. It also ends a request whose Write was cut.
+// clientGone reports whether net/http has ended the request: the client has reset the stream, the
+// connection is lost, or a Write was cut. net/http does not tell which.
 func (s *HandlerStream) clientGone() bool {
 	return s.r.Context().Err() == context.Canceled && !s.stopped.Load()
 }
 
-// parse reads the headers. A reason says why the request is no call.
+// parse reads the headers. A reason that is not empty says why the request is no call.
 func (s *HandlerStream) parse() (code int, reason string) {
 	r := s.r
 	flush, ok := s.w.(http.Flusher)
@@ -215,7 +215,7 @@ func (s *HandlerStream) setPeer() {
 	}
 }
 
-// strAddr is an address as net/http tells it.
+// strAddr is an address as net/http gives it.
 type strAddr string
 
 func (a strAddr) String() string { return string(a) }
@@ -227,44 +227,43 @@ func (a strAddr) Network() string {
 	return "unix"
 }
 
-// Derive has the call's context be what f makes of it. It is called before the call is
-// served.
+// Derive replaces the call's context by what f makes of it. It must be called before the call is served.
 func (s *HandlerStream) Derive(f func(context.Context) context.Context) {
 	s.ctx.Context = f(s.ctx.Context)
 }
 
-// Method is the full method name, "/package.Service/Method".
+// Method returns the full method name, "/package.Service/Method".
 func (s *HandlerStream) Method() string { return s.req.method.Path() }
 
-// Known is as for ServerStream; here it is nobody's Method.
+// Known returns the call's method as ServerStream.Known does; here it is never one of the server's own.
 func (s *HandlerStream) Known() Method { return s.req.method }
 
-// ContentSubtype names the codec that the client uses, "" for the default.
+// ContentSubtype returns the name of the codec that the client uses, "" for the default.
 func (s *HandlerStream) ContentSubtype() string { return s.req.subtype }
 
-// RecvCompress is the encoding of the client's messages, "" for none.
+// RecvCompress returns the encoding of the client's messages, "" for none.
 func (s *HandlerStream) RecvCompress() string { return s.req.encoding }
 
-// AcceptEncoding is the client's list of encodings it can read.
+// AcceptEncoding returns the client's list of encodings that it can read.
 func (s *HandlerStream) AcceptEncoding() string {
 	return strings.Join(s.md[grpcwire.HeaderAcceptEncoding], ",")
 }
 
-// HeaderWireLength is the size of the request headers, uncompressed: net/http does
-// not tell the compressed one.
+// HeaderWireLength returns the size of the request headers, uncompressed: net/http does not tell the
+// compressed one.
 func (s *HandlerStream) HeaderWireLength() int { return int(s.req.size) }
 
 // IncomingHeader returns the request's metadata as a new map.
 func (s *HandlerStream) IncomingHeader() metadata.MD { return s.md.Copy() }
 
-// Context is the call's context. It ends when the handler returns, the client
-// cancels, the deadline passes or the connection is lost.
+// Context returns the call's context. It ends when the handler returns, the client cancels, the deadline
+// passes or the connection is lost.
 func (s *HandlerStream) Context() context.Context { return &s.ctx }
 
-// BareContext is as that of ServerStream.
+// BareContext does what ServerStream.BareContext does.
 func (s *HandlerStream) BareContext() context.Context { return &s.ctx }
 
-// Peer is the client. Its fields must not be changed.
+// Peer returns the client. Its fields must not be changed.
 func (s *HandlerStream) Peer() *peer.Peer { return s.peer }
 
 // Cancel ends the context. The handler is then expected to return.
@@ -273,11 +272,11 @@ func (s *HandlerStream) Cancel() {
 	s.cancel()
 }
 
-// Recv is as that of ServerStream.
+// Recv does what ServerStream.Recv does.
 func (s *HandlerStream) Recv() (grpcwire.Message, error) { return s.body.recv() }
 
-// Release follows the end of the call. The request and the response are not
-// touched after it.
+// Release is called after the end of the call. The stream does not touch the request and the response after
+// it.
 func (s *HandlerStream) Release() {
 	s.mu.Lock()
 	s.finished = true
@@ -289,8 +288,8 @@ func (s *HandlerStream) Release() {
 	s.body.release()
 }
 
-// handlerContext is the context of a HandlerStream. What applications look for in
-// it is made when they do.
+// handlerContext is the context of a HandlerStream. What applications look for in it is made when they
+// look.
 type handlerContext struct {
 	context.Context
 	stream *HandlerStream

@@ -15,11 +15,11 @@ type inbox struct {
 	rest  *backlog         // nil if there are no others
 }
 
-// backlog is the messages behind the first. Small ones lie together: else a peer that
-// sends many could make us hold a multiple of their size.
+// backlog has the messages behind the first. Small ones are packed together: otherwise a peer that sends
+// many could make us hold a multiple of their size.
 type backlog struct {
 	list   []queued // not empty
-	places int      // of the array that list lies in
+	places int      // capacity of the array that list lies in
 	n      int      // messages
 	memory int      // bytes that all of it takes
 }
@@ -35,7 +35,7 @@ const (
 	backlogSize = int(unsafe.Sizeof(backlog{}))
 )
 
-// len is how many there are.
+// len returns how many messages there are.
 func (q *inbox) len() int {
 	switch {
 	case q.first.Data.IsZero():
@@ -46,7 +46,7 @@ func (q *inbox) len() int {
 	return 1 + q.rest.n
 }
 
-// held is how many bytes of memory they take.
+// held returns how many bytes of memory they take.
 func (q *inbox) held() int {
 	if q.rest == nil {
 		return int(q.first.Held)
@@ -54,7 +54,7 @@ func (q *inbox) held() int {
 	return int(q.first.Held) + q.rest.memory
 }
 
-// push adds m. It reports whether that was copied, so that its own memory is free.
+// push adds m. It reports whether it has copied m, so that the memory of m is free.
 func (q *inbox) push(m grpcwire.Message) (copied bool) {
 	if q.first.Data.IsZero() {
 		q.first = m
@@ -66,8 +66,8 @@ func (q *inbox) push(m grpcwire.Message) (copied bool) {
 	return q.rest.push(m)
 }
 
-// takeSmall adds the small messages at the beginning of p, as asm tells them apart, if there is a
-// message before them, and returns how many bytes of p, and messages, those are.
+// takeSmall adds the small messages at the beginning of p, if there is a message before them in the inbox.
+// It returns how many bytes of p, and how many messages, it has added.
 func (q *inbox) takeSmall(asm *grpcwire.Assembler, p []byte) (n, messages int) {
 	if q.first.Data.IsZero() || !asm.SmallNext(p) {
 		return 0, 0
@@ -93,7 +93,7 @@ func (q *inbox) pop() (grpcwire.Message, bool) {
 	return m, true
 }
 
-// drop gives all of them up. Small ones, of which there may be very many, lie in nobody's pool.
+// drop frees all messages. Small ones, of which there may be very many, belong to no pool: it skips them.
 func (q *inbox) drop() {
 	if !q.first.Data.IsZero() {
 		q.first.Data.Free()
@@ -139,8 +139,8 @@ func (b *backlog) pack(m grpcwire.Message) bool {
 	return true
 }
 
-// takeSmall adds the small messages at the beginning of p, of which there is one, to the last run, or
-// to a new one.
+// takeSmall adds the small messages at the beginning of p, of which there is at least one, to the last run.
+// If that has no room, it adds them to a new one.
 func (b *backlog) takeSmall(asm *grpcwire.Assembler, p []byte) (n, messages int) {
 	if k := len(b.list); k > 0 && b.list[k-1].run != nil {
 		r := b.list[k-1].run

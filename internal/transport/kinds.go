@@ -101,8 +101,8 @@ func kindOfUnnamed(name []byte) fieldKind {
 
 func isPseudo(k fieldKind) bool { return k >= kindMethod && k <= kindUnknownPseudo }
 
-// isVisible tells the fields that an application sees, as grpcwire.IsHidden does by their
-// names. "host" is one in a reply; in a request it takes the place of a missing :authority.
+// isVisible reports whether an application sees a field, as grpcwire.IsHidden decides by the name. It sees
+// "host" in a reply; in a request that takes the place of a missing :authority.
 func isVisible(k fieldKind, reply bool) bool {
 	switch k {
 	case kindHost:
@@ -114,11 +114,11 @@ func isVisible(k fieldKind, reply bool) bool {
 	return false
 }
 
-// isBinary tells the fields whose values are base64.
+// isBinary reports whether the values of a field are base64.
 func isBinary(k fieldKind) bool { return k == kindBinary || k == kindStatusDetails }
 
-// isFree tells the fields whose values may have white space at either end: see section 8.2.1
-// in the package comment.
+// isFree reports whether the values of a field may have white space at either end: see section 8.2.1 in the
+// package comment.
 func isFree(kind fieldKind) bool {
 	switch kind {
 	case kindOther, kindBinary, kindMessageType, kindUserAgent, kindGRPCMessage, kindStatusDetails,

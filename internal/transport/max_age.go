@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// ageTimers end a connection for its age, or for being idle, gRFC A9. Where
-// neither is limited there are none.
+// ageTimers end a connection because of its age, or because it is idle (gRFC A9). If neither is limited
+// there are none.
 type ageTimers struct {
 	conn *h2.Conn
 	cfg  *keepalive.ServerParameters
@@ -25,12 +25,12 @@ type ageTimers struct {
 	age     *time.Timer
 }
 
-// agesOut reports whether there are any.
+// agesOut reports whether connections have such timers.
 func agesOut(k *keepalive.ServerParameters) bool {
 	return k.MaxConnectionAge != infinity || k.MaxConnectionIdle != infinity
 }
 
-// startAge starts those of c, as k says.
+// startAge starts the timers of c, as k says.
 func startAge(c *h2.Conn, k *keepalive.ServerParameters) *ageTimers {
 	t := &ageTimers{conn: c, cfg: k}
 	t.mu.Lock()
@@ -79,8 +79,8 @@ func (t *ageTimers) aged() {
 	}
 }
 
-// idled drains the connection if it has been idle, without a stream, for long enough; if not
-// it comes back when it may have been.
+// idled drains the connection if it has been idle, without a stream, for long enough. If not, the timer
+// runs idled again when it may have been.
 func (t *ageTimers) idled() {
 	limit := t.cfg.MaxConnectionIdle
 	left := limit

@@ -2,8 +2,8 @@
 
 package transport
 
-// Method is one that a server's calls are for. Those that the server knows are its own
-// implementations, which it gets back from the calls. It is immutable.
+// Method is a method that calls of a server are for. If the server knows the method, it is the server's own
+// implementation, which the server gets back from the call. It is immutable.
 type Method interface {
 	// Path is the method's :path.
 	Path() string

@@ -16,13 +16,13 @@ var openConns atomic.Int64
 // unparkable are the open connections that can't be parked.
 var unparkable unfit
 
-// unfit has the reason of each connection.
+// unfit has the reason for each connection.
 type unfit struct {
 	mu    sync.Mutex
 	conns map[*h2.Conn]string
 }
 
-// add puts a connection in, and reports whether the reason is news. mu is held.
+// add records why c can't be parked, and reports whether the reason is new. mu is held.
 func (u *unfit) add(c *h2.Conn, why string) bool {
 	if u.conns == nil {
 		u.conns = make(map[*h2.Conn]string)
@@ -32,7 +32,7 @@ func (u *unfit) add(c *h2.Conn, why string) bool {
 	return before != why
 }
 
-// whyNot says why a connection can't be parked, "" if it can be.
+// whyNot returns why a connection can't be parked, or "" if it can be.
 func whyNot(c *h2.Conn) string {
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
@@ -52,15 +52,15 @@ func opened(c *h2.Conn) {
 	}
 }
 
-// noteUnwatched notes that the system refuses to watch a connection's socket. It reports whether that is news;
-// it is not if the connection has ended.
+// noteUnwatched records that the system refuses to watch a connection's socket. It reports whether that is
+// news; it is not if the connection has ended.
 func noteUnwatched(c *h2.Conn, why string) bool {
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
 	return c.Cause() == nil && unparkable.add(c, why)
 }
 
-// closed takes a connection that has ended off the counts.
+// closed removes a connection that has ended from the counts.
 func closed(c *h2.Conn) {
 	openConns.Add(-1)
 	unparkable.mu.Lock()
@@ -68,7 +68,7 @@ func closed(c *h2.Conn) {
 	delete(unparkable.conns, c)
 }
 
-// Unparkable counts the open connections that can't be parked, by the reason.
+// Unparkable counts the open connections that can't be parked, by reason.
 func Unparkable() map[string]int {
 	reasons := make(map[string]int)
 	unparkable.mu.Lock()
@@ -79,11 +79,10 @@ func Unparkable() map[string]int {
 	return reasons
 }
 
-// OpenConns is how many HTTP/2 connections the process has open, those that it
-// accepted and those that it made, from the end of their handshake on. The two
-// ends of one within the process are two. Connections of a net/http server
-// are not ours to count.
+// OpenConns returns how many HTTP/2 connections the process has open, those that it accepted and those that
+// it dialed, from the end of their handshake on. A connection within the process counts twice, once for
+// each end. Connections of a net/http server do not count.
 func OpenConns() int64 { return openConns.Load() }
 
-// BytesHeld is what the peers of these connections make them hold, in bytes of memory.
+// BytesHeld returns how many bytes of memory the peers of these connections make them hold.
 func BytesHeld() int64 { return h2.BytesHeld() }

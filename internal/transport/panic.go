@@ -2,7 +2,7 @@
 
 package transport
 
-// panicLog logs panics that end a connection or a call, in place of the process: see h2.Contain.
+// panicLog logs panics that end a connection or a call instead of the process: see h2.Contain.
 type panicLog struct{}
 
 func (panicLog) Panicked(value any, stack []byte) {

@@ -7,21 +7,21 @@ import (
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
-// Payload is a message to send. Its data belongs to the transport as soon as it
-// is passed to a method, and is freed by it in every case.
+// Payload is a message to send. Its data belongs to the transport as soon as the caller passes it to a
+// method, which frees it in every case.
 type Payload struct {
 	Data       Pieces
 	Compressed bool
-	// Lent is the piece of Data that lies in memory of the program's; nil: there is none. It is
-	// given back by Send, or by whoever opened a stream with it.
+	// Lent is the piece of Data that lies in the program's memory; nil means that there is none. Send gives
+	// it back, or Reclaim if a stream was opened with it.
 	Lent *Borrowed
 }
 
 // Borrowed is a piece of a message in memory of the program's.
 type Borrowed = h2.Borrowed
 
-// Borrow returns b as a piece of a message, with a reference of the message's and one that Send gives
-// up, or Reclaim.
+// Borrow returns b as a piece of a message. It has two references: the message's, and one that Send or
+// Reclaim gives up.
 func Borrow(b []byte) *Borrowed { return h2.Borrow(b) }
 
 func (p *Payload) frames() (f h2.Frames) {

@@ -11,22 +11,21 @@ import (
 
 const (
 	maxPingStrikes = 2
-	// idlePingInterval is how often a client without streams may ping where
-	// that is not permitted in general, gRFC A8.
+	// idlePingInterval is how often a client without streams may ping if the policy does not permit that in
+	// general, gRFC A8.
 	idlePingInterval = 2 * time.Hour
-	// tooManyPings is the debug text of the GOAWAY, by which clients know what to change.
+	// tooManyPings is the debug text of the GOAWAY, which tells clients what to change.
 	tooManyPings = "too_many_pings"
 )
 
-// pingCount enforces how often a client may ping, gRFC A8. Pure: the clock is
-// an argument.
+// pingCount enforces how often a client may ping, gRFC A8. It is pure: the clock is an argument.
 type pingCount struct {
 	last    int64 // when the last one came, in nanoseconds of the caller's clock; 0: never
 	strikes int32
 }
 
-// ping judges one PING. sent says that we have sent headers or data since the
-// last: that resets everything, since a client may ping to measure its link.
+// ping judges one PING. sent says that we have sent headers or data since the last one: that resets the
+// strikes, because a client may ping to measure its link.
 func (p *pingCount) ping(policy *keepalive.EnforcementPolicy, now int64, streams int, sent bool) error {
 	since, first := time.Duration(now-p.last), p.last == 0
 	p.last = now

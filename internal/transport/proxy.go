@@ -53,7 +53,7 @@ func DialDirect(ctx context.Context, addr string) (net.Conn, error) {
 	return dial(ctx, resolver.Address{Addr: addr}, nil)
 }
 
-// proxyAddress is where the proxy listens: the usual port of its scheme if it names none.
+// proxyAddress returns where the proxy listens, with the usual port of its scheme if it names none.
 func proxyAddress(proxy *url.URL) string {
 	if proxy.Port() != "" {
 		return proxy.Host
@@ -77,7 +77,7 @@ func tunnelRequest(proxy *url.URL, addr, userAgent string) []byte {
 	return b.Bytes()
 }
 
-// tunnel performs the exchange with the proxy, as long as ctx lasts.
+// tunnel asks the proxy for the tunnel and reads its answer. ctx bounds that.
 func tunnel(ctx context.Context, nc net.Conn, request []byte) error {
 	stop := context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -105,8 +105,8 @@ func tunnel(ctx context.Context, nc net.Conn, request []byte) error {
 	return nil
 }
 
-// refusedTunnel is the error of a proxy that does not connect: what it says of its reason, without its
-// other fields.
+// refusedTunnel returns the error for a proxy that does not connect. It quotes the status and the body of
+// the answer, without the header fields.
 func refusedTunnel(nc net.Conn, head []byte) error {
 	_ = nc.SetReadDeadline(time.Now().Add(proxyReasonPatience))
 	resp, err := http.ReadResponse(bufio.NewReader(io.MultiReader(bytes.NewReader(head), nc)), nil)
@@ -140,8 +140,8 @@ func readHead(nc net.Conn) ([]byte, error) {
 	return head, nil
 }
 
-// headLeft is how many of the bytes of more, which follow head and are there, belong to the head: at
-// least one, if there is one.
+// headLeft returns how many bytes of more belong to the head. more follows head and has arrived. The result
+// is at least 1 if more is not empty.
 func headLeft(head, more []byte) int {
 	more = more[:min(len(more), maxProxyReply-len(head))]
 	before := len(head)
@@ -165,7 +165,7 @@ func Tunnel(ctx context.Context, nc net.Conn, proxy *url.URL, addr, userAgent st
 	return tunnel(ctx, nc, tunnelRequest(proxy, addr, userAgent))
 }
 
-// DialSystem dials TCP as connections without a dialer of the program's are dialed.
+// DialSystem dials TCP in the way that is used when the program brings no dialer.
 func DialSystem(ctx context.Context, addr string) (net.Conn, error) {
 	return systemDialer.DialContext(ctx, "tcp", addr)
 }

@@ -6,5 +6,5 @@ package transport
 
 import "net"
 
-// lookAhead is how many bytes may be read of nc, whose contents are not known here.
+// lookAhead returns how many bytes may be read from nc: one, as it is not known here what has arrived.
 func lookAhead(net.Conn, []byte) (n int, err error) { return 1, nil }

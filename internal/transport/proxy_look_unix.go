@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// lookAhead waits for input on nc and copies to p what of it is there, which is still to be read: to
-// read an answer of 16 KB byte by byte would be as many system calls. n is 1 where the system can't
-// tell, and where a read tells more.
+// lookAhead waits for input on nc and copies to p what has arrived, which is still to be read. Reading an
+// answer of 16 KB byte by byte would take as many system calls. n is 1 if the system can't tell, and if a
+// read will tell more.
 func lookAhead(nc net.Conn, p []byte) (n int, err error) {
 	tcp, ok := nc.(*net.TCPConn)
 	if !ok {

@@ -11,28 +11,28 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// refusal answers a request that no handler is to see.
+// refusal answers a request that no handler may see.
 type refusal struct {
 	httpStatus string
 	status     *status.Status
-	// For a request that is not of gRPC the answer has a text, but not for HEAD; for one of
-	// gRPC it is trailers only.
+	// The answer to a request that is not of gRPC has a text, except for HEAD. The answer to one of gRPC is
+	// trailers only.
 	contentType string
 	text        string
 	foreign     bool // the request is not of gRPC at all
 }
 
-// memory is how many bytes of memory r takes, about: its texts quote what the peer sent.
+// memory returns about how many bytes of memory r takes: its texts quote what the peer sent.
 func (r *refusal) memory() int {
 	return int(unsafe.Sizeof(*r)) + istatus.Memory(r.status) + len(r.text)
 }
 
-// hint ends the text of every refusal: it tells who came with curl what this port speaks.
+// hint ends the text of every refusal: it tells a person with curl what this port speaks.
 const hint = "\nThis port speaks gRPC (https://grpc.io): HTTP/2, the method POST, a content-type of application/grpc.\n"
 
 const textPlain = "text/plain; charset=utf-8"
 
-// refused answers a client of gRPC: with trailers only.
+// refused returns the answer to a client of gRPC: trailers only.
 func refused(code int, st *status.Status) *refusal {
 	return &refusal{httpStatus: itoa(code), status: st}
 }

@@ -11,9 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// reply is what a handler says beside its messages, on a server of either kind: a stream
-// embeds it, and has its exported methods, which any goroutine may call at any time. Its lock is
-// the stream's.
+// reply is what a handler says in addition to its messages, on a server of either kind. A stream embeds it,
+// and so has its exported methods, which any goroutine may call at any time. Its lock is the stream's.
 type reply struct {
 	sendCompress atomic.Pointer[string] // set with mu; nil: the messages are not compressed
 
@@ -22,23 +21,23 @@ type reply struct {
 	headers  headerState
 	finished bool
 	bare     bool // the response is trailers only
-	// Owned by the handler's goroutine, and then by the call's owner.
+	// Owned by the handler's goroutine, and afterwards by the call's owner.
 	watched bool // see Watched
 	left    bool // see Leaves
 }
 
-// Leaves reports, once, that the call has not left its place yet among those that the server takes at a
-// time: it leaves it where it is first over for the server, on whatever way.
+// Leaves reports, once, that the call still has its place among those that the server takes at a time. The
+// first caller for which the call is over gives that place up.
 func (r *reply) Leaves() (first bool) {
 	first, r.left = !r.left, true
 	return first
 }
 
-// Watched says that programs are told of the reply by the handler's goroutine, after it is queued. They
-// take what time they like, and the handler counts as running meanwhile.
+// Watched says that the handler's goroutine tells programs of the reply after it is queued. They take what
+// time they like, and the handler counts as running meanwhile.
 func (r *reply) Watched() { r.watched = true }
 
-// coldState is what few streams need.
+// coldState is state that few streams need.
 type coldState struct {
 	header  metadata.MD
 	trailer metadata.MD
@@ -54,8 +53,8 @@ type coldState struct {
 // emptyCold is the cold state of most streams. It is never changed.
 var emptyCold = coldState{length: noLength}
 
-// cold returns the stream's cold state, for reading. mu is held, but for header and trailer once they do
-// not change any more.
+// cold returns the stream's cold state, for reading. mu is held, except by readers of header and trailer
+// once these do not change any more.
 func (r *reply) cold() *coldState {
 	if s := r.ownCold.Load(); s != nil {
 		return s
@@ -139,7 +138,7 @@ func (r *reply) SetSendCompress(name string) error {
 	return nil
 }
 
-// SendCompress is the encoding of the messages that are sent, "" for none.
+// SendCompress returns the encoding of the messages that are sent, "" for none.
 func (r *reply) SendCompress() string {
 	if name := r.sendCompress.Load(); name != nil {
 		return *name
@@ -161,12 +160,12 @@ func (r *reply) Trailers() metadata.MD {
 	return r.cold().trailer
 }
 
-// plainHeaders is how large the metadata of response headers may be, as RFC 9113, section 6.5.2, counts it, for
-// IsPlain: any client takes that.
+// plainHeaders is how large the metadata of response headers may be for IsPlain, counted as in RFC 9113,
+// section 6.5.2. Any client accepts that much.
 const plainHeaders = 1 << 10
 
-// IsPlain reports that a message can be sent unless the stream is lost: the call has not ended, and the response headers
-// were sent, or are not large.
+// IsPlain reports whether a message can be sent unless the stream is lost: the call has not ended, and the
+// response headers were sent, or are not large.
 func (r *reply) IsPlain() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

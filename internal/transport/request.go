@@ -17,9 +17,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// request is a field block with which a client opens a stream, parsed, but for its timeout, which
-// is the block's Note. It is immutable, so that calls share it whose blocks are the same, or
-// differ in their timeouts alone.
+// request is a parsed field block with which a client opens a stream. The timeout is not part of it: that
+// is the block's Note. It is immutable, so that calls can share it if their blocks are the same, or differ
+// only in their timeouts.
 type request struct {
 	method Method // of the :path
 	size   uint32
@@ -27,7 +27,7 @@ type request struct {
 	*oddities
 }
 
-// oddities are what few requests have. Like the request they are shared, and never changed.
+// oddities are what few requests have. Like a request they are shared, and never changed.
 type oddities struct {
 	refusal  *refusal // why the call is answered without a handler; nil: it is not
 	subtype  string   // of the content type
@@ -44,11 +44,11 @@ type oddRequest struct {
 	own oddities
 }
 
-// requestParser is a request with what is only needed while its block is read.
+// requestParser is a request, and what is needed only while its block is read.
 type requestParser struct {
 	request
 	odd         oddities
-	known       func(path []byte) Method // as that of ServerConfig, as is
+	known       func(path []byte) Method // ServerConfig.Known; laxPath is LaxPath there
 	laxPath     bool
 	httpMethod  []byte
 	host        []byte
@@ -96,8 +96,8 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (_ *request, err error) 
 	return r, nil
 }
 
-// How long the text is, and how many the references are, of most blocks that differ from others in
-// their timeouts alone: they refer to the tables for all else, in a byte for each field.
+// shortText and shortRefs bound the text and the references of most blocks that differ from others only in
+// their timeouts: they refer to the tables for everything else, in a byte for each field.
 const (
 	shortText = 64
 	shortRefs = 16
@@ -114,8 +114,8 @@ func (p *requestParser) isShort(b *h2.HeaderBlock) bool {
 	return size <= shortText && refs <= shortRefs
 }
 
-// short is the request of a block whose fields are short. Where it differs from that of another in
-// its timeout alone they share it: a client whose calls have deadlines sends such blocks.
+// short returns the request of a block whose fields are short. If the block differs from another in its
+// timeout alone, the two share the request: a client whose calls have deadlines sends such blocks.
 func (p *requestParser) short(b *h2.HeaderBlock) *request {
 	var text [shortText]byte
 	var refs [shortRefs]*hpack.Field
@@ -130,8 +130,8 @@ func (p *requestParser) short(b *h2.HeaderBlock) *request {
 	return p.keep(string(f.text), slices.Clone(f.refs))
 }
 
-// fields returns f, which is empty, with what the application may see of b, and settles whether b
-// is refused.
+// fields returns f, which is empty, with what the application may see of b, and decides whether b is
+// refused.
 func (p *requestParser) fields(f fieldsBuffer, b *h2.HeaderBlock) fieldsBuffer {
 	f, p.badFields = f.addBlock(b, false)
 	if p.authority == nil && p.host != nil {
@@ -141,7 +141,7 @@ func (p *requestParser) fields(f fieldsBuffer, b *h2.HeaderBlock) fieldsBuffer {
 	return f
 }
 
-// keep is the request without the parser, and with what an application may see of its block.
+// keep returns the request without the parser, with what an application may see of its block.
 func (p *requestParser) keep(text string, refs []*hpack.Field) *request {
 	p.text = text
 	r := p.kept()
@@ -161,14 +161,14 @@ func (p *requestParser) kept() *request {
 	return &o.request
 }
 
-// copy is r for another connection.
+// copy returns a copy of r for another connection.
 func (r *request) copy() *request {
 	p := requestParser{request: request{method: r.method, size: r.size}, odd: *r.oddities}
 	p.keptBlock = r.keptBlock.copy()
 	return p.kept()
 }
 
-// memory is how many bytes of memory r takes, without its refs.
+// memory returns how many bytes of memory r takes, without its refs.
 func (r *request) memory() int {
 	n := int(unsafe.Sizeof(oddRequest{})) + len(r.method.Path()) + len(r.subtype) + len(r.encoding) + len(r.text)
 	if r.refusal != nil {
@@ -228,7 +228,7 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 // bytes.
 const maxAcceptEncoding = 1 << 10
 
-// acceptEncoding is the list of encodings that the client reads. Only calls whose messages are
+// acceptEncoding returns the list of encodings that the client can read. Only calls whose messages are
 // compressed ask for it.
 func (r *request) acceptEncoding() string {
 	all := ""
@@ -256,8 +256,8 @@ func once(dst *[]byte, v []byte, fault string) error {
 	return nil
 }
 
-// refuse says why a well-formed request is not for a handler; nil if it is. Where the
-// published module refuses it too, the status and its text are the same.
+// refuse returns why a well-formed request is not for a handler; nil if it is. If the published module
+// refuses the request too, the status and its text are the same.
 func (p *requestParser) refuse() *refusal {
 	subtype, ok := grpcwire.ParseContentType(p.contentType)
 	if !ok {
@@ -317,7 +317,7 @@ func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 	return r
 }
 
-// unlikeGRPC answers something that is not a client of gRPC: with a text, too.
+// unlikeGRPC returns the answer to something that is not a client of gRPC: it also has a text.
 func (p *requestParser) unlikeGRPC(code int, st *status.Status) *refusal {
 	r := refused(code, st)
 	r.contentType = textPlain
@@ -327,8 +327,7 @@ func (p *requestParser) unlikeGRPC(code int, st *status.Status) *refusal {
 	return r
 }
 
-// sameHost compares a Host field with the :authority, where the default port of the scheme
-// may be left out.
+// sameHost compares a Host field with the :authority. Either may leave out the default port of the scheme.
 func sameHost(authority, host, scheme []byte) bool {
 	port := []byte(":80")
 	if bytes.EqualFold(scheme, []byte("https")) {

@@ -23,7 +23,7 @@ type response struct {
 	keptBlock
 }
 
-// reading is what a block of a server's says, but for its metadata.
+// reading is what a server's block says, without its metadata.
 type reading struct {
 	httpStatus  int16
 	isGRPC      bool // the content type is one of gRPC
@@ -31,7 +31,7 @@ type reading struct {
 	size        uint32
 	contentType string
 	encoding    string
-	status      *status.Status // nil: OK; without hasStatus what grpc-message alone says
+	status      *status.Status // nil: OK; if hasStatus is false, it has grpc-message alone
 	length      int64          // content-length, -1 without
 	flaw        *flaw          // nil: nothing is wrong with it
 }
@@ -42,9 +42,9 @@ type flaw struct {
 	unreadable *status.Status // what is wrong with its metadata, if it is not malformed
 }
 
-// parseResponse reads b. A block of gRPC's that does not end the stream has no status, whatever it
-// says: what is decoded of one may be a thousand times what the peer has spent for it. The error is
-// a fault of this module's: it resets the stream.
+// parseResponse parses b. It takes no status from a gRPC block that does not end the stream, whatever the
+// block says: what is decoded from a status may be a thousand times what the peer has spent for it. The
+// error is a fault of this module's, and resets the stream.
 func parseResponse(b *h2.HeaderBlock, end bool) (_ *response, err error) {
 	defer h2.Contain(&err, panicLog{})
 	if r, ok := b.Memo().(*response); ok {
@@ -107,7 +107,7 @@ func parseResponse(b *h2.HeaderBlock, end bool) (_ *response, err error) {
 	}
 	r.text = f.string()
 	r.held = h2.NewShared(r.memory(), f.refs)
-	if premature { // what ends a stream may be the same
+	if premature { // a block that ends a stream may be the same
 		b.SetMemo(nil, &r.held)
 	} else {
 		b.SetMemo(r, &r.held)
@@ -115,7 +115,7 @@ func parseResponse(b *h2.HeaderBlock, end bool) (_ *response, err error) {
 	return r, nil
 }
 
-// memory is how many bytes of memory r takes, without its refs.
+// memory returns how many bytes of memory r takes, without its refs.
 func (r *response) memory() int {
 	n := int(unsafe.Sizeof(*r)) + len(r.contentType) + len(r.encoding) + len(r.text) + istatus.Memory(r.status)
 	if r.flaw != nil {
@@ -124,13 +124,13 @@ func (r *response) memory() int {
 	return n
 }
 
-// malformedBy is r, which is malformed for that reason.
+// malformedBy returns r after marking it as malformed for that reason.
 func (r *response) malformedBy(reason string) *response {
 	r.flaw = &flaw{malformed: reason}
 	return r
 }
 
-// unreadable is the status of a call whose response has fields that cannot be kept; nil if it has
+// unreadable returns the status of a call whose response has fields that cannot be kept; nil if it has
 // none.
 func (r *response) unreadable() *status.Status {
 	if r.flaw == nil {
@@ -139,7 +139,7 @@ func (r *response) unreadable() *status.Status {
 	return r.flaw.unreadable
 }
 
-// notReadable makes it of what is wrong with the fields.
+// notReadable returns that status for err, which says what is wrong with the fields.
 func notReadable(err error) *status.Status {
 	if bad, ok := errors.AsType[*badBinary](err); ok {
 		return status.Newf(codes.Internal, "transport: malformed %s: %v", bad.name, bad.err)
@@ -147,14 +147,13 @@ func notReadable(err error) *status.Status {
 	return status.Newf(codes.Internal, "malformed response: %v", err)
 }
 
-// copy is r for another connection.
+// copy returns a copy of r for another connection.
 func (r *response) copy() *response { return &response{r.reading, r.keptBlock.copy()} }
 
-// informational reports an interim response, RFC 9113 section 8.1: it is to be
-// skipped.
+// informational reports whether r is an interim response, RFC 9113 section 8.1, which is skipped.
 func (r *response) informational() bool { return r.httpStatus >= 100 && r.httpStatus < 200 }
 
-// malformed is the error that a malformed block is; nil if it is not one.
+// malformed returns the error for a malformed block; nil if r is not malformed.
 func (r *response) malformed() error {
 	if r.flaw == nil || r.flaw.malformed == "" {
 		return nil
@@ -164,8 +163,8 @@ func (r *response) malformed() error {
 	return frame.Error{Code: frame.ProtocolError, Reason: r.flaw.malformed}
 }
 
-// verdict is the status of the call that r ends, nil for OK. headers is the block before r,
-// nil if there was none.
+// verdict returns the status of the call that r ends, nil for OK. headers is the block before r, nil if
+// there was none.
 func (r *response) verdict(headers *response) *status.Status {
 	if headers == nil {
 		headers = r

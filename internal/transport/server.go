@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// NewServer serves calls on nc, whose handshake is done and has brought p. The values of
-// ctx are visible in every call's context; its end has no effect. p is not changed from now on.
+// NewServer serves calls on nc. The handshake of nc is done and has yielded p, which is not changed from
+// now on. The values of ctx are visible in every call's context; the end of ctx has no effect.
 func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost) *Server {
 	s := &Server{host: host, special: &ordinary, peer: p}
 	if _, shares := nc.(interface{ SharesPort() }); shares || ctx != ordinary.ctx || agesOut(&host.Keepalive) {
@@ -27,13 +27,13 @@ func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost)
 	return s
 }
 
-// SetSocketOptions sets those of the socket that carries raw, which is as it was accepted. It
-// follows the handshake, which may find that the connection is somebody else's.
+// SetSocketOptions sets the options of the socket that carries raw, which is the connection as it was
+// accepted. It is called after the handshake, which may find that the connection is somebody else's.
 func (c *ServerConfig) SetSocketOptions(raw net.Conn) {
 	c.setSocketOptions(raw, c.h2.Keepalive.Timeout, c.Keepalive.Timeout > 0)
 }
 
-// Start begins to read. Before it no method of the handler is called.
+// Start begins to read. No method of the handler is called before that.
 func (s *Server) Start() {
 	if k := &s.host.Keepalive; agesOut(k) {
 		s.special.age = startAge(s.conn, k)
@@ -41,37 +41,36 @@ func (s *Server) Start() {
 	s.conn.Start()
 }
 
-// Peer is the other end. Its fields must not be changed.
+// Peer returns the other end. Its fields must not be changed.
 func (s *Server) Peer() *peer.Peer { return s.peer }
 
-// Context is the context of the connection, which has the values that stats handlers put there.
+// Context returns the context of the connection, which has the values that stats handlers put there.
 func (s *Server) Context() context.Context { return s.special.ctx }
 
-// Watch has the connection count what it carries: see ConnStats. It is to be called
-// before Start.
+// Watch makes the connection count what it carries: see ConnStats. It must be called before Start.
 func (s *Server) Watch() {
 	own := *s.special
 	own.traffic = new(traffic)
 	s.special = &own
 }
 
-// Stats is how the connection stands.
+// Stats returns the state of the connection.
 func (s *Server) Stats() ConnStats { return statsOf(s.conn, s.traffic()) }
 
-// WhyNot says why the connection can't be parked, "" if it can be.
+// WhyNot returns why the connection can't be parked, or "" if it can be.
 func (s *Server) WhyNot() string { return whyNot(s.conn) }
 
-// System gives access to the connection's socket, nil if it is not known to be over one.
+// System returns access to the connection's socket, or nil if it is not known to be over one.
 func (s *Server) System() syscall.RawConn { return s.conn.System() }
 
 // Close ends the connection at once; the contexts of its calls are cancelled.
 func (s *Server) Close(err error) { s.conn.Close(err) }
 
-// Drain takes leave of the client: calls that are open or on their way are
-// served to their end, then the connection closes. debug tells the client why.
+// Drain sends the client a GOAWAY: calls that are open or on their way are served to their end, then the
+// connection closes. debug tells the client why.
 func (s *Server) Drain(debug string) { s.conn.Drain(frame.NoError, debug) }
 
-// Streams is how many calls are open.
+// Streams returns how many calls are open.
 func (s *Server) Streams() int { return s.conn.Streams() }
 
 // serverHandler is the Server as its connection's handler.

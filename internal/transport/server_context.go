@@ -22,8 +22,8 @@ func (e contextEnd) err() error {
 	return nil
 }
 
-// Deadline implements context.Context. The wall clock may have been set since the call
-// began: the time is by what it shows now.
+// Deadline implements context.Context. The wall clock may have been set since the call began: the result is
+// relative to what it shows now.
 func (c *callContext) Deadline() (time.Time, bool) {
 	if c.deadline == 0 {
 		return time.Time{}, false
@@ -62,9 +62,9 @@ func (c *callContext) newTree() context.Context {
 	return tree
 }
 
-// callRoot is the parent of callContext.tree where there is a deadline: from it the tree has
-// when it ends, and its error. It is used with mu held until the call's context has ended,
-// and not changed after that.
+// callRoot is the parent of callContext.tree if there is a deadline. It tells the tree that it has ended,
+// and with which error. It is used with mu held until the call's context has ended, and does not change
+// after that.
 type callRoot callContext
 
 var (
@@ -95,7 +95,7 @@ func (r *callRoot) AfterFunc(f func()) (stop func() bool) {
 	return func() bool { return false }
 }
 
-// ctxErr is the error of the call's context.
+// ctxErr returns the error of the call's context.
 func (s *ServerStream) ctxErr() error { return s.asContext().ctxErr() }
 
 func (s *ServerStream) asContext() *callContext { return (*callContext)(s) }
@@ -114,18 +114,18 @@ func (c *callContext) ctxErr() error {
 	return nil
 }
 
-// overBy is how the context has ended, if it has.
+// overBy returns how the context has ended, if it has.
 func (c *callContext) overBy() contextEnd { return contextEnd(c.over.Load()) }
 
-// isOver reports whether the context has been ended. Unlike ctxErr it never ends it, so that
-// the stream's mu may be held.
+// isOver reports whether the context has been ended. Unlike ctxErr it never ends the context, so the caller
+// may hold the stream's mu.
 func (c *callContext) isOver() bool { return c.overBy() != running }
 
-// passed reports whether the deadline is over, for which no timer may run.
+// passed reports whether the deadline has passed. There may be no timer for it.
 func (c *callContext) passed() bool { return c.deadline != 0 && clock.Now() >= c.deadline }
 
-// lateAtOnce reports whether the deadline has passed, and nothing has ended the context yet. It
-// is asked before anybody else has the context.
+// lateAtOnce reports whether the deadline has passed, and nothing has ended the context yet. It is called
+// before anybody else has the context.
 func (c *callContext) lateAtOnce() bool { return c.overBy() == running && c.passed() }
 
 // Value implements context.Context.
@@ -152,7 +152,7 @@ func (c *callContext) IncomingMD() map[string][]string { return c.req.fields().m
 // Values implements ctxkey.ValuesMD.
 func (c *callContext) Values(key string) []string { return c.req.fields().values(key) }
 
-// treeValue lets package context find the tree by the key that it alone has.
+// treeValue lets package context find the tree by a key that only package context has.
 func (c *callContext) treeValue(key any) any {
 	c.mu.Lock()
 	tree := c.tree
@@ -216,7 +216,7 @@ func (end derivedEnd) now() {
 	}
 }
 
-// setDeadline is called before anyone else has the context.
+// setDeadline must be called before anyone else has the context.
 func (c *callContext) setDeadline(timeout time.Duration) {
 	now := clock.Now()
 	if c.deadline = now + int64(timeout); c.deadline < now {

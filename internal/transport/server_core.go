@@ -15,24 +15,23 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The types of a server that name each other. What each does is in the file of its name and in
-// those that begin with that.
+// These are the types of a server that refer to each other. What a type does is in the file of its name and
+// in the files whose names begin with that.
 
 // ServerHandler is what runs the calls of a connection.
 type ServerHandler interface {
-	// NewStream returns the memory of a call, new, and how many bytes come with it that are the
-	// handler's own, which so take no allocation. Its Context may be another's already. nil: the
-	// handler needs none. The connection's reader calls it: it must not block.
+	// NewStream returns new memory for a call, and how many bytes of that are the handler's own, which thus
+	// need no allocation. The handler may have set its Context already. A nil st means that the handler
+	// needs no memory. The connection's reader calls it: it must not block.
 	NewStream(Method) (st *ServerStream, own int)
-	// Refuses returns what a call ends with that no handler is to see, and nil for one
-	// that HandleStream serves. The connection's reader calls it: it must not block.
+	// Refuses returns the status of a call that no handler may see, or nil for one that HandleStream
+	// serves. The connection's reader calls it: it must not block.
 	Refuses(*ServerStream) *status.Status
-	// HandleStream serves one call to its end, on a goroutine of its own. It
-	// has to end the stream with Finish or Reply, unless it was handed over, and to return soon
-	// after that: the end may be sent no sooner, but for Flush.
+	// HandleStream serves one call to its end, on a goroutine of its own. It has to end the stream with
+	// Finish or Reply, unless the stream was handed over. It has to return soon after that: without Flush,
+	// the end may not be sent before it returns.
 	HandleStream(*ServerStream)
-	// ConnClosed says that the connection is gone. Its streams are told after
-	// that. It must not block.
+	// ConnClosed says that the connection is gone. Its streams are told after that. It must not block.
 	ConnClosed(c *Server, err error)
 	// Unparkable says that the connection turned out to be one that can't be parked. It must not block.
 	Unparkable(c *Server, why string)
@@ -52,15 +51,15 @@ type ServerHost struct {
 type Server struct {
 	conn    *h2.Conn
 	host    *ServerHost
-	special *special   // immutable after Start; that of most connections is ordinary
-	peer    *peer.Peer // programs keep it: it is no part of the connection
+	special *special   // immutable after Start; most connections share ordinary
+	peer    *peer.Peer // allocated apart from the connection, because programs keep it
 
 	// Owned by the reader.
 	held     *ServerStream // opened in this batch, not started yet: the last of a ring
 	lastPing int64         // with strikes, a pingCount
 	strikes  int32
 
-	// Place is the handler's own: where it keeps the connection.
+	// Place belongs to the handler: it is where the handler keeps the connection.
 	Place int32
 }
 
@@ -74,19 +73,18 @@ type special struct {
 	shares bool
 }
 
-// ordinary is what most connections have of that.
+// ordinary is the special of most connections.
 var ordinary = special{ctx: context.Background()}
 
 func (s *Server) traffic() *traffic { return s.special.traffic }
 
 // ServerStream is one call as the server sees it, and the call's context.
 //
-// Recv may be called by one goroutine at a time, Send by one, and both at once;
-// the methods about headers and trailers by any, at any time: the headers always go
-// first, and nothing follows the end. It is never reused, because applications
-// keep contexts.
+// One goroutine at a time may call Recv, and one may call Send; the two may run at once. Any goroutine may
+// call the methods about headers and trailers, at any time: the headers always go first, and nothing
+// follows the end. A ServerStream is never reused, because applications keep contexts.
 type ServerStream struct {
-	// What each message that is sent looks at stands together.
+	// What every sent message uses stands together.
 	h2     h2.Stream
 	server *Server
 	reply
@@ -96,11 +94,11 @@ type ServerStream struct {
 	fed      bool          // some of the body has arrived
 	ended    bool          // the client has ended the body
 	stranded bool          // the connection is gone
-	body                   // guarded by mu, the reply's, as are what follows, fed, ended and stranded
+	body                   // mu of reply guards body and what follows it, and fed, ended and stranded
 
 	out *outcome // nil before the end
-	// owner is set before the handler returns; nil: the call was not handed over. Few are, and an
-	// interface would take more room in all.
+	// owner is set before the handler returns; nil: the call was not handed over. It is a pointer because
+	// few calls are, and an interface would take more room.
 	owner *handover.Owner
 
 	req     *request
@@ -127,7 +125,7 @@ type callContext ServerStream
 
 // contextState is the state of a callContext, without over and the timer. Guarded by mu.
 type contextState struct {
-	tree     context.Context // parent of the contexts that others derived, see waitable; nil: none has
+	tree     context.Context // parent of the contexts that others derived, see waitable; nil: nobody has
 	endTree  func()          // ends tree with the call's context; nil: that was done
 	deadline int64           // by the clock; 0: the client set none. Set before anybody has the context.
 }

@@ -11,17 +11,17 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// endWaits are the streams of a server whose handlers have returned while something of them was not
-// sent yet: where ServerConfig.EndWait says so, a client that reads nothing of it for that long
-// has its stream reset.
+// endWaits are the streams of a server whose handlers have returned before everything was sent. If
+// ServerConfig.EndWait is set, and a client reads nothing of such a stream for that long, the stream is
+// reset.
 //
-// A stream that is over is not kept: its connection holds those that are open, and the list looks
-// at them from afar. The list itself has as many places as twice the streams that are open, and
-// some, so that a client can't lengthen it by streams that it begins and ends.
+// The list does not keep a stream that is over: it has weak pointers, and the connections hold the streams
+// that are open. The list has at most twice as many places as there are open streams, and some more, so
+// that a client can't lengthen it by streams that it begins and ends.
 type endWaits struct {
 	mu     sync.Mutex
 	list   []endWait   // in the order of due
-	full   int         // how long it may be before those that are over are taken out
+	full   int         // how long it may be before the streams that are over are taken out
 	timer  *time.Timer // nil: there was none so far
 	armed  bool        // the timer runs
 	sweeps int         // of the whole list; for tests
@@ -36,7 +36,7 @@ type endWait struct {
 
 const fewEndWaits = 64
 
-// boundEnd follows the end of a call's handler.
+// boundEnd bounds how long the client may read nothing. It is called after the end of a call's handler.
 func (s *ServerStream) boundEnd() {
 	host := s.server.host
 	if host.EndWait <= 0 {
@@ -75,7 +75,7 @@ func (s *ServerStream) isOpen() bool {
 	return open
 }
 
-// armLocked has the timer wait for the first stream of the list.
+// armLocked makes the timer wait for the first stream of the list.
 func (e *endWaits) armLocked(wait time.Duration) {
 	if e.armed || len(e.list) == 0 {
 		return
@@ -89,7 +89,7 @@ func (e *endWaits) armLocked(wait time.Duration) {
 	}
 }
 
-// passed ends the streams whose time has come and of which nothing was read.
+// passed resets the streams whose time has come and of which nothing was read.
 func (e *endWaits) passed(wait time.Duration) {
 	for _, streams := range e.late(wait) {
 		go func() { // the write may wait, and the other connections must not
@@ -100,7 +100,7 @@ func (e *endWaits) passed(wait time.Duration) {
 	}
 }
 
-// late takes the streams from the list whose time has come, and returns those that are to be reset.
+// late takes the streams whose time has come off the list, and returns those to reset, by connection.
 func (e *endWaits) late(wait time.Duration) map[*Server][]*ServerStream {
 	late := make(map[*Server][]*ServerStream)
 	e.mu.Lock()

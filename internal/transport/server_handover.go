@@ -7,8 +7,8 @@ import "google.golang.org/grpc/internal/handover"
 // A call whose handler has handed its stream over has no goroutine. The owner receives then,
 // and calls Arm where a handler would wait in Recv.
 
-// HandOver makes o the owner: HandleStream may return before the call has ended, and Done
-// has to follow the end. It is for the handler, before that returns. The error has a status.
+// HandOver makes o the owner of the call: HandleStream may return before the call has ended, and Done must
+// be called after the end. The handler calls HandOver before it returns. The error has a status.
 func (s *ServerStream) HandOver(o handover.Owner) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,8 +23,8 @@ func (s *ServerStream) HandOver(o handover.Owner) error {
 	return nil
 }
 
-// Owner is what HandOver was given, nil if it was not called. It is for the handler, and for
-// who runs after it.
+// Owner returns what HandOver was given, or nil if it was not called. The handler may call it, and code
+// that runs after the handler.
 func (s *ServerStream) Owner() handover.Owner {
 	if s.owner == nil {
 		return nil
@@ -58,8 +58,8 @@ func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
 // ArmRoom implements handover.Server.
 func (s *ServerStream) ArmRoom(w handover.Waker, lazy bool) bool { return s.h2.CallRoom(w, lazy) }
 
-// Offer sends p if there is room, and else has w woken, as ArmRoom does. It is left to Flush to
-// write it, unless more is 0: see h2.Frames.
+// Offer sends p if there is room. If not, it has w woken, as ArmRoom does. Offer leaves the writing to
+// Flush, unless more is 0: see h2.Frames.
 func (s *ServerStream) Offer(p *Payload, w handover.Waker, more int) (taken bool, err error) {
 	f := p.frames()
 	f.More = more
@@ -92,7 +92,7 @@ func (s *ServerStream) Fate() error {
 	return s.sendError(err)
 }
 
-// Done follows the end of a call that was handed over.
+// Done must be called after the end of a call that was handed over.
 func (s *ServerStream) Done() {
 	s.h2.Done()
 	s.boundEnd()

@@ -14,8 +14,8 @@ type serverReceiver ServerStream
 
 var _ h2.Receiver = (*serverReceiver)(nil)
 
-// OnHeaders implements h2.Receiver. These are trailers of a client: gRPC has no use for
-// them, but they have to keep the rules.
+// OnHeaders implements h2.Receiver. These are trailers of a client: gRPC has no use for them, but they have
+// to obey the rules.
 func (r *serverReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 	if !end {
 		return malformed("field block in the middle of a body")
@@ -85,7 +85,7 @@ func (r *serverReceiver) OnEnd() error {
 	return nil
 }
 
-// endBody says that no message follows; err is why, if something is wrong. mu is held.
+// endBody says that no message follows. err says what is wrong, if something is. mu is held.
 func (s *ServerStream) endBody(err error) {
 	if s.cold().bodyErr == nil && err != nil {
 		s.mutableCold().bodyErr = status.Convert(err)

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// refuse answers a request that no handler is to see. It is for the reader, which sends the
-// answer at the end of its batch.
+// refuse answers a request that no handler may see. The reader calls it, and sends the answer at the end of
+// its batch.
 func (s *ServerStream) refuse(r *refusal) {
 	if f, ok := s.refusalFrames(r); ok && s.h2.Queue(f) != nil {
 		s.h2.Reset(frame.InternalError) // the client takes no headers, or is gone

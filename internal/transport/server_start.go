@@ -4,8 +4,8 @@ package transport
 
 import "net/http"
 
-// start runs the handler, once. A request that no handler is to see is answered by the
-// reader: with a goroutine for each a flood of them would cost far more.
+// start runs the handler, once. The reader itself answers a request that no handler may see: with a
+// goroutine for each of them, a flood would cost far more.
 func (s *ServerStream) start() {
 	if s.started {
 		return
@@ -52,7 +52,7 @@ func (s *ServerStream) isLate() bool {
 	return true
 }
 
-// handled follows the return of the handler. It is the last that its goroutine does.
+// handled is called when the handler has returned. It is the last thing that the goroutine does.
 func (s *ServerStream) handled() {
 	if s.owner == nil { // else the owner calls Done
 		s.h2.Leave()

@@ -30,12 +30,12 @@ func (s *Server) Status() control.Status {
 	}
 }
 
-// EndSilentDrain follows Drain. A client that has said nothing so far is not waited for: it hears
-// which of its calls are served, which is none, and the connection closes.
+// EndSilentDrain is called after Drain. It does not wait for a client that has said nothing so far: the
+// client is told that none of its calls is served, and the connection closes.
 func (s *Server) EndSilentDrain() { s.conn.EndSilentDrain() }
 
-// Failure is the error by which a connection ended, nil if it ended as connections do: a side took
-// leave, or closed it between two frames.
+// Failure returns the error by which a connection ended. It is nil if the connection ended as connections
+// do: the peer sent a GOAWAY without an error, or a side closed the connection between two frames.
 func Failure(err error) error {
 	if rule, ok := errors.AsType[*h2.ConnError](err); ok {
 		if rule.Remote && rule.Code == frame.NoError {

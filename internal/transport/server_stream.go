@@ -14,44 +14,44 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Method is the full method name, "/package.Service/Method".
+// Method returns the full method name, "/package.Service/Method".
 func (s *ServerStream) Method() string { return s.req.method.Path() }
 
-// Known is what ServerConfig.Known returned for the call's path, and a Method of nobody's where
-// that was nil.
+// Known returns what ServerConfig.Known returned for the call's path. If that was nil, Known returns a
+// Method that is none of the server's own.
 func (s *ServerStream) Known() Method { return s.req.method }
 
-// ContentSubtype names the codec that the client uses, "" for the default.
+// ContentSubtype returns the name of the codec that the client uses, "" for the default.
 func (s *ServerStream) ContentSubtype() string { return s.req.subtype }
 
-// RecvCompress is the encoding of the client's messages, "" for none.
+// RecvCompress returns the encoding of the client's messages, "" for none.
 func (s *ServerStream) RecvCompress() string { return s.req.encoding }
 
-// AcceptEncoding is the client's list of encodings it can read.
+// AcceptEncoding returns the client's list of encodings that it can read.
 func (s *ServerStream) AcceptEncoding() string { return s.req.acceptEncoding() }
 
-// HeaderWireLength is the size of the request headers.
+// HeaderWireLength returns the size of the request headers.
 func (s *ServerStream) HeaderWireLength() int { return int(s.req.size) }
 
 // IncomingHeader returns the request's metadata as a new map.
 func (s *ServerStream) IncomingHeader() metadata.MD { return s.req.fields().md() }
 
-// Context is the call's context. It ends when the handler returns, the client
-// cancels, the deadline passes or the connection is lost.
+// Context returns the call's context. It ends when the handler returns, the client cancels, the deadline
+// passes or the connection is lost.
 func (s *ServerStream) Context() context.Context { return &s.handler }
 
-// BareContext is what the context has of the transport, whatever was made the Context of that.
+// BareContext returns the transport's own context of the call, even if Context returns one derived from it.
 func (s *ServerStream) BareContext() context.Context { return s.asContext() }
 
-// Peer is the client. Its fields must not be changed.
+// Peer returns the client. Its fields must not be changed.
 func (s *ServerStream) Peer() *peer.Peer { return s.server.peer }
 
-// Server is the connection that carries the call.
+// Server returns the connection that carries the call.
 func (s *ServerStream) Server() *Server { return s.server }
 
-// Recv returns the next message, which belongs to the caller; io.EOF when the client has
-// sent all of them; an error with a status when the call was cancelled, the deadline has
-// passed, or a message broke a rule.
+// Recv returns the next message, which belongs to the caller. It returns io.EOF when the client has sent
+// all of them. It returns an error with a status when the call was cancelled, the deadline has passed, or a
+// message broke a rule.
 func (s *ServerStream) Recv() (grpcwire.Message, error) {
 	s.mu.Lock()
 	for {
@@ -91,8 +91,8 @@ func (s *ServerStream) await() {
 	}
 }
 
-// heedDeadline resets the call if its deadline has passed: nobody may have noticed yet, or the
-// timer has ended the context, which the handler saw, but not come to the stream yet.
+// heedDeadline resets the call if its deadline has passed. Nobody may have noticed that yet. Or the timer
+// has ended the context, which the handler saw, but has not reset the stream yet.
 func (s *ServerStream) heedDeadline() {
 	if s.ctxErr() == context.DeadlineExceeded {
 		s.expired()
@@ -119,8 +119,8 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 	return s.send(f)
 }
 
-// Send sends a message, and the headers before the first. It waits while too much of
-// earlier ones is queued (h2.Stream.Offer), and a while if it is lent (h2.Stream.Reclaim).
+// Send sends a message, and the headers before the first. It waits while too many bytes of earlier messages
+// are queued (h2.Stream.Offer), and a while if the message is lent (h2.Stream.Reclaim).
 func (s *ServerStream) Send(p Payload) error {
 	if p.Lent != nil {
 		defer func() { s.h2.Reclaim(p.Lent, s.asContext().Done()) }()
@@ -145,8 +145,8 @@ func (s *ServerStream) Send(p Payload) error {
 	}
 }
 
-// mayNotSend is why a message can't be sent. Where it can, f has the response headers in front
-// if they were not sent: those of a stream without room were.
+// mayNotSend returns why a message can't be sent. If it can, and the response headers were not sent,
+// mayNotSend puts them in front of f. A stream without room has sent its headers.
 func (s *ServerStream) mayNotSend(f *h2.Frames) error {
 	if err := s.ctxErr(); err != nil {
 		return s.sendError(err)
@@ -190,9 +190,9 @@ func (s *ServerStream) takeHeaders(f *h2.Frames) {
 	}
 }
 
-// sendEnd is send for what ends the call. The handler's goroutine ends soon after, and may wait
-// for the connection then: see handled. Who owns a call that was handed over may not.
-// done says that it is this goroutine, and that nothing runs before that may take long.
+// sendEnd is send for the frames that end the call. The handler's goroutine ends soon after, and may wait
+// for the connection then: see handled. The owner of a call that was handed over may not wait. done says
+// that the caller is the handler's goroutine, and runs nothing before its end that may take long.
 func (s *ServerStream) sendEnd(f h2.Frames, done bool) error {
 	if s.owner != nil {
 		return s.send(f)
@@ -202,7 +202,7 @@ func (s *ServerStream) sendEnd(f h2.Frames, done bool) error {
 
 func (s *ServerStream) send(f h2.Frames) error { return s.sent(&f, s.h2.Send(f)) }
 
-// sent follows what the connection took, or did not.
+// sent is called after the connection took the frames f, or refused them.
 func (s *ServerStream) sent(f *h2.Frames, err error) error {
 	tooLarge, _ := err.(*h2.ErrHeaderListTooLarge)
 	if f.Headers != nil {
@@ -220,7 +220,7 @@ func (s *ServerStream) sent(f *h2.Frames, err error) error {
 	return status.Error(codes.Unavailable, err.Error())
 }
 
-// sendError is why nothing can be sent on a stream whose context has ended with cause.
+// sendError returns why nothing can be sent on a stream whose context has ended with cause.
 func (s *ServerStream) sendError(cause error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,11 +230,11 @@ func (s *ServerStream) sendError(cause error) error {
 	return status.FromContextError(cause).Err()
 }
 
-// headersDone follows the sending of the response headers. If they were larger than the
-// client takes, it gets trailers that say so in their place, and the call is over: nothing
-// can be sent without headers. If those trailers are too large as well the stream is reset.
+// headersDone is called after the response headers were sent, or refused. If they were larger than the
+// client accepts, it gets trailers instead that say so, and the call is over: nothing can be sent without
+// headers. If those trailers are too large as well, the stream is reset.
 func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
-	ended := false // by this
+	ended := false // by this call
 	s.mu.Lock()
 	if tooLarge != nil {
 		ended, s.finished = !s.finished, true
@@ -258,7 +258,7 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 	}
 }
 
-// Reply sends the one message of a unary call and ends it, in one piece. It is for the handler's goroutine,
+// Reply sends the one message of a unary call and ends it, in one piece. The handler's goroutine calls it,
 // when the handler has returned.
 func (s *ServerStream) Reply(p Payload) error {
 	s.heedDeadline()
@@ -290,8 +290,8 @@ func (s *ServerStream) Finish(st *status.Status) error {
 	return err
 }
 
-// finish settles how the call ends, once, and adds the trailers to f, and the headers if they
-// were not sent. Nobody else takes the headers after that.
+// finish decides how the call ends, once. It adds the trailers to f, and the headers if they were not sent.
+// Nobody else takes the headers after that.
 func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -322,8 +322,8 @@ func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 
 var okOutcome = outcome{status: grpcwire.StatusFields{Code: "0"}}
 
-// encodeStatus is the outcome for st. Details that can't be encoded are left out: the code and
-// the message still arrive.
+// encodeStatus returns the outcome for st. Details that can't be encoded are left out: the code and the
+// message still arrive.
 func encodeStatus(st *status.Status) *outcome {
 	f, _ := grpcwire.EncodeStatus(st)
 	return &outcome{status: f}

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// ListenerSocket is a listener for channelz.
+// ListenerSocket returns l as a socket for channelz.
 func ListenerSocket(l net.Listener) channelz.SocketSource { return listenSource{l} }
 
 type listenSource struct{ net.Listener }
@@ -26,13 +26,13 @@ func (l listenSource) ChannelzSocket() channelz.SocketData {
 	return d
 }
 
-// ConnSocket is a connection of either side for channelz: a *Client, whose peer has a
+// ConnSocket returns a connection of either side as a socket for channelz: a *Client, whose peer has a
 // name, or a *Server.
 func ConnSocket(conn Conn, remoteName string) channelz.SocketSource {
 	return connSource{conn, remoteName}
 }
 
-// Conn is what the connections of both sides tell of themselves.
+// Conn is what a connection of either side tells about itself.
 type Conn interface {
 	Peer() *peer.Peer
 	Stats() ConnStats

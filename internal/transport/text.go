@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// unsafeString is p as a string, for as long as p does not change.
+// unsafeString returns p as a string, which is valid for as long as p does not change.
 func unsafeString(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/trace"
 )
 
-// openTrace opens the log that where names; nil if that is empty. A file is open for as long as the
-// process runs.
+// openTrace opens the log that where names. It returns nil if where is empty. A file stays open for as long
+// as the process runs.
 func openTrace(where, options string) (*trace.Log, error) {
 	var w io.Writer
 	switch where {

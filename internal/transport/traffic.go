@@ -35,8 +35,8 @@ func (t *traffic) streamBegan() {
 	}
 }
 
-// streamEnded follows streamBegan, once. A stream is well if its end was said in the
-// regular way, whatever the status.
+// streamEnded is called once after each streamBegan. well says that the stream's end came in the regular
+// way, whatever the status.
 func (t *traffic) streamEnded(well bool) {
 	switch {
 	case t == nil:
@@ -47,8 +47,8 @@ func (t *traffic) streamEnded(well bool) {
 	}
 }
 
-// streamFailed notes an error of a stream. That a call was cancelled is none, and what ended
-// the connection is the connection's to tell.
+// streamFailed records an error of a stream. The cancelling of a call is none, and an error that ended the
+// connection is not one of the stream.
 func (t *traffic) streamFailed(err *h2.StreamError) {
 	if t == nil || err.Cause != nil || err.Code == frame.Cancel || err.Code == frame.NoError {
 		return
@@ -92,10 +92,10 @@ func timeAt(nanos *atomic.Int64) time.Time {
 	return time.Time{}
 }
 
-// TrafficStats is what a connection has carried since it is watched.
+// TrafficStats is what a connection has carried since it has been watched.
 type TrafficStats struct {
-	// Started counts streams. Those that are over have succeeded, if their end was said
-	// in the regular way, whatever the status of the call; else they have failed.
+	// Started counts streams. Those that are over have succeeded, if their end came in the regular way,
+	// whatever the status of the call; else they have failed.
 	Started, Succeeded, Failed int64
 	Sent, Received             int64 // messages
 
@@ -107,7 +107,7 @@ type TrafficStats struct {
 	LastErrorAt time.Time
 }
 
-// ConnStats is how a connection stands at a moment.
+// ConnStats is the state of a connection at a moment.
 type ConnStats struct {
 	Parked  bool // it has neither a goroutine nor a buffer
 	Streams int  // that are open

@@ -14,7 +14,7 @@ var logger = grpclog.Component("transport")
 // many connections, and one line is enough.
 var unwatched atomic.Bool
 
-// unwatchable is why a connection is not parked whose socket the system refuses to watch.
+// unwatchable returns why a connection is not parked if the system refuses to watch its socket.
 func unwatchable(err error) string { return "the system refuses to watch its socket: " + err.Error() }
 
 // tellUnwatched logs that the system refuses to watch sockets, the first time. It is out of

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
-// wakeReason is what the one who receives waits for.
+// wakeReason is what the receiver of a stream waits for.
 type wakeReason uint8
 
 const (
@@ -20,20 +20,20 @@ const (
 	wakeOver // the end alone: messages lie where they are, and no window is widened for them
 )
 
-// waker wakes the one who receives on a stream: a goroutine that waits, or the owner of a
-// stream that was handed over. It is used with the stream's lock held, though not during the
-// wait itself.
+// waker wakes the receiver of a stream: a goroutine that waits, or the owner of a stream that was handed
+// over. It is used with the stream's lock held, though not during the wait itself.
 type waker struct {
 	who    handover.Waker // who waits: a condWaiter or a chanWaiter for a goroutine
 	reason wakeReason
 }
 
-// condWaiter is a goroutine that waits for nothing else. No sync.Cond belongs to a synctest bubble, and
-// no program has it: so it comes from a pool. It goes back when nobody has it: a program that is wrong
-// has several goroutines receive on one stream, and other streams must not suffer from that.
+// condWaiter is a goroutine that waits for nothing else. It comes from a pool, which is safe because no
+// sync.Cond belongs to a synctest bubble, and no program has a condWaiter. It goes back when no goroutine
+// uses it: a faulty program has several goroutines receive on one stream, and other streams must not suffer
+// from that.
 type condWaiter struct {
 	sync.Cond     // its L is the stream's lock, which guards what follows
-	n         int // between sleep and awaken
+	n         int // how many goroutines are between sleep and awaken
 }
 
 // Wake implements handover.Waker.
@@ -41,15 +41,15 @@ func (s *condWaiter) Wake() { s.Broadcast() }
 
 var condWaiters = sync.Pool{New: func() any { return new(condWaiter) }}
 
-// chanWaiter wakes a goroutine that waits for a context, too. The channel is the stream's own from its
-// first wait on: one from a pool could belong to a bubble that the stream is not in.
+// chanWaiter wakes a goroutine that also waits for a context. The stream keeps the channel from its first
+// wait on: one from a pool could belong to a synctest bubble that the stream is not in.
 type chanWaiter chan struct{}
 
 // Wake implements handover.Waker.
 func (b chanWaiter) Wake() { b <- struct{}{} }
 
-// answered reports whether a goroutine that waited for a message was woken, where before is what
-// was waited for earlier.
+// answered reports whether a goroutine that waited for a message was woken. before is what the receiver
+// waited for earlier.
 func (w *waker) answered(before wakeReason) bool {
 	if before != wakeMessage || w.reason != wakeNone {
 		return false
@@ -61,8 +61,7 @@ func (w *waker) answered(before wakeReason) bool {
 	return false
 }
 
-// sleep is arm for a goroutine that waits for nothing but r, with mu, the stream's lock. awaken
-// follows.
+// sleep is arm for a goroutine that waits for nothing but r. mu is the stream's lock. awaken must follow.
 func (w *waker) sleep(r wakeReason, mu *sync.Mutex) *condWaiter {
 	s, ok := w.who.(*condWaiter)
 	if !ok {
@@ -75,7 +74,7 @@ func (w *waker) sleep(r wakeReason, mu *sync.Mutex) *condWaiter {
 	return s
 }
 
-// awaken waits until s, which sleep returned, is woken, which may have happened.
+// awaken waits until s, which sleep returned, is woken. That may have happened already.
 func (w *waker) awaken(s *condWaiter) {
 	for w.reason != wakeNone {
 		s.Wait()
@@ -83,7 +82,7 @@ func (w *waker) awaken(s *condWaiter) {
 	s.n--
 }
 
-// retire follows awaken where nobody is likely to wait again.
+// retire is called after awaken if nobody is likely to wait again.
 func (w *waker) retire() {
 	if s, ok := w.who.(*condWaiter); ok && s.n == 0 {
 		w.who, s.L = nil, nil
@@ -102,19 +101,19 @@ func (w *waker) arm(r wakeReason) <-chan struct{} {
 	return b
 }
 
-// disarm follows each arm, when the wait is over for whatever reason.
+// disarm is called after each arm, when the wait is over for whatever reason.
 func (w *waker) disarm() {
 	w.reason = wakeNone
 	select {
-	case <-w.who.(chanWaiter): // a signal came beside another reason to wake
+	case <-w.who.(chanWaiter): // a signal came together with another reason to wake
 	default:
 	}
 }
 
-// call is arm for who has no goroutine: who is woken for r, once.
+// call is arm for an owner without a goroutine: who is woken for r, once.
 func (w *waker) call(who handover.Waker, r wakeReason) { w.who, w.reason = who, r }
 
-// reply wakes whoever waits for a reply, if there is one.
+// reply wakes the receiver if it waits for a reply and there is one.
 func (w *waker) reply(messages int) {
 	if w.reason == wakeReply && messages > 0 {
 		w.reason = wakeNone
@@ -122,8 +121,8 @@ func (w *waker) reply(messages int) {
 	}
 }
 
-// signal wakes whoever waits for what happened. messages is how many are queued. The end
-// ends every wait, and a second message also a wait for the end, unless that is for the end alone.
+// signal wakes the receiver if it waits for what. messages is how many are queued. The end ends every wait.
+// A second message also ends a wait for the end, unless that is for the end alone.
 func (w *waker) signal(what wakeReason, messages int) {
 	if w.reason == wakeNone {
 		return

@@ -15,29 +15,29 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// What the packages above have to know of the wire has these names; the rules themselves are
-// in package grpcwire.
+// These names are what the packages above need to know of the wire; the rules themselves are in package
+// grpcwire.
 
 const (
-	// FramingLen is how many bytes a message takes on the wire beside its own.
+	// FramingLen is how many bytes a message takes on the wire in addition to its own.
 	FramingLen = grpcwire.PrefixLen
 	// MaxMessageLen is the longest message that there can be.
 	MaxMessageLen = grpcwire.MaxMessageLen
 )
 
-// Message is one that was received. Whoever takes it frees its data.
+// Message is a received message. Its receiver has to free its data.
 type Message = grpcwire.Message
 
-// BytesOf is the body of a received message that lies in b.
+// BytesOf returns the body of a received message that lies in b.
 func BytesOf(b []byte) grpcwire.Bytes { return grpcwire.BytesOf(b) }
 
 // Pieces is a message to send.
 type Pieces = h2.Pieces
 
-// OnePiece is a message that lies in b.
+// OnePiece returns a message that lies in b.
 func OnePiece(b mem.Buffer) Pieces { return h2.OnePiece(b) }
 
-// PiecesOf is the message that s is. Both hold the same references.
+// PiecesOf returns s as a message. Both hold the same references.
 func PiecesOf(s mem.BufferSlice) Pieces { return h2.PiecesOf(s) }
 
 // UserAgent returns the user-agent value: the module's own, with its version, behind prefix,
@@ -55,8 +55,8 @@ func AuthorityIn(md metadata.MD) string {
 	return ""
 }
 
-// SetPicked has the next attempt carry the picker's metadata, and no credentials yet. An
-// :authority in it becomes the attempt's.
+// SetPicked makes the next attempt carry the picker's metadata, and no credentials yet. An :authority in it
+// becomes the attempt's.
 func (c *Call) SetPicked(md metadata.MD) {
 	c.Auth, c.Picked = c.Auth[:0], c.Picked[:0]
 	c.Authority = AuthorityIn(md)
@@ -70,8 +70,7 @@ func (c *Call) SetPicked(md metadata.MD) {
 	}
 }
 
-// AddAuth has the next attempt carry what credentials gave, without names that belong to
-// the transport.
+// AddAuth makes the next attempt carry what credentials gave, without names that belong to the transport.
 func (c *Call) AddAuth(fields map[string]string) {
 	for k, v := range fields {
 		if k = strings.ToLower(k); !grpcwire.IsReserved(k) {
@@ -91,16 +90,16 @@ func (c *Call) Sent(ctx context.Context, userAgent string) metadata.MD {
 	return md
 }
 
-// CheckCompressed refuses a compressed message of a stream whose encoding is none.
+// CheckCompressed refuses a compressed message on a stream that has no encoding.
 func CheckCompressed(encoding string) error { return grpcwire.CheckCompressed(true, encoding) }
 
-// UnknownEncoding is the error for messages in an encoding that nobody here can read.
+// UnknownEncoding returns the error for messages in an encoding that nobody here can read.
 func UnknownEncoding(code codes.Code, encoding string) error {
 	return grpcwire.UnsupportedEncoding(code, encoding).Err()
 }
 
-// RefuseEncoding is UnknownEncoding for a call of a server, whose client is told in the
-// trailers what it can use (compression.md): accepted lists that.
+// RefuseEncoding is UnknownEncoding for a call of a server. The trailers tell the client what it can use
+// (compression.md): accepted lists that.
 func RefuseEncoding(st interface{ SetTrailer(metadata.MD) error }, encoding, accepted string) error {
 	if accepted != "" {
 		_ = st.SetTrailer(metadata.Pairs(grpcwire.HeaderAcceptEncoding, accepted)) // nothing is sent yet
@@ -108,8 +107,8 @@ func RefuseEncoding(st interface{ SetTrailer(metadata.MD) error }, encoding, acc
 	return UnknownEncoding(codes.Unimplemented, encoding)
 }
 
-// AcceptsEncoding looks for a name in a client's list of encodings.
+// AcceptsEncoding reports whether a client with this list of encodings can read name.
 func AcceptsEncoding(list, name string) bool { return grpcwire.AcceptsEncoding(list, name) }
 
-// Encodings are the names in such a list.
+// Encodings yields the names in such a list.
 func Encodings(list string) iter.Seq[string] { return grpcwire.Encodings(list) }

@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// Goroutine is one that runs tasks of several owners, one after the other. Its methods are for that
-// goroutine alone.
+// Goroutine is a goroutine that runs tasks of several owners, one after the other. Only that goroutine
+// calls the methods.
 type Goroutine struct {
 	exempt bool // from FIPS 140-3, for its whole life
 	over   bool
 	tasks  int
 }
 
-// Begin comes first on a goroutine: it takes off what that has of the one that started it.
+// Begin is called first on a new goroutine. It removes what that has inherited from the one that started
+// it.
 func Begin() Goroutine {
 	unlabel()
 	return Goroutine{exempt: isExempt()}
 }
 
-// Next follows each task: it takes back what the task has said of the goroutine. It reports whether
+// Next is called after each task. It undoes what the task has set for the goroutine. It reports whether
 // another task may follow; if not, the goroutine has to end.
 func (g *Goroutine) Next() bool {
 	unlabel()
@@ -39,17 +40,18 @@ func (g *Goroutine) Next() bool {
 // Over reports whether the goroutine has to end.
 func (g *Goroutine) Over() bool { return g.over }
 
-// Fresh runs f on a new goroutine that serves the whole process: it has nothing of the caller's but
-// what Begin takes off.
+// Fresh runs f on a new goroutine that serves the whole process. That inherits nothing from the caller
+// except what Begin removes.
 func Fresh(f func()) {
 	if isExempt() {
-		time.AfterFunc(0, f) // it is the runtime that starts that
+		time.AfterFunc(0, f) // the runtime starts that goroutine
 		return
 	}
 	go f()
 }
 
-// lockLook is after how many tasks a goroutine asks whether one of them has left its thread locked.
+// lockLook is the number of tasks after which a goroutine checks whether one of them has left its thread
+// locked.
 const lockLook = 256
 
 // isLocked reports whether the goroutine is locked to its thread, in a few us.
@@ -62,8 +64,8 @@ func isLocked() bool {
 // enforced reports whether the process does only what FIPS 140-3 approves.
 var enforced = fips140.Enforced()
 
-// isExempt reports whether the goroutine need not, as it, or one of its ancestors, runs within
-// fips140.WithoutEnforcement.
+// isExempt reports whether FIPS 140-3 is not enforced for the goroutine, because it, or one of its
+// ancestors, runs within fips140.WithoutEnforcement.
 func isExempt() bool { return enforced && !fips140.Enforced() }
 
 // unlabel takes the profiler labels off the goroutine, in 4 ns.

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// maxShards bounds what is set up for a machine of many processors. Two of them that
-	// share a shard are still no obstacle to each other.
+	// maxShards bounds what is set up for a machine with many processors. Two processors that share a shard
+	// hardly get into each other's way.
 	maxShards = 64
 	// lookAround is how many shards are asked for an idle worker before a new one is made.
 	lookAround = 4
-	// rounds is how often a worker looks at all shards for a place to wait.
+	// rounds is how many times a worker looks at all shards for a seat.
 	rounds = 3
 )
 
-// pool is the idle workers.
+// pool has the idle workers.
 type pool struct {
 	shards []shard   // a power of two of them
 	near   sync.Pool // of *shard: a processor finds the one it used last
@@ -38,10 +38,10 @@ func newPool(processors int) *pool {
 	return p
 }
 
-// shard returns the i-th shard, counted round.
+// shard returns the i-th shard; after the last one, the count goes on with the first.
 func (p *pool) shard(i int) *shard { return &p.shards[i&(len(p.shards)-1)] }
 
-// here is the shard of the processor that the caller runs on, most of the time.
+// here returns the shard of the processor that the caller runs on, most of the time.
 func (p *pool) here() *shard {
 	s := p.near.Get().(*shard)
 	p.near.Put(s)
@@ -61,10 +61,10 @@ func (p *pool) run(t Task) {
 	c <- order{t, s}
 }
 
-// park returns where a worker waits: in its home, or where there is nobody just then. It is
-// nil if that is nowhere, and the worker ends. Somebody may have lost the processor in the
-// middle of a shard: workers that tried until they succeed would stand before it in the
-// scheduler's queue, again and again, while there is none for the tasks that come.
+// park returns a seat for an idle worker: in its home, or in a shard that nobody uses just then. It returns
+// nil if there is none, and the worker ends. A goroutine may have lost its processor while it held the lock
+// of a shard. Workers that tried until they succeeded would stand before that goroutine in the scheduler's
+// queue, again and again, and there would be none for the tasks that come.
 func (p *pool) park(home *shard) seat {
 	for range rounds {
 		for i := range p.shards {
@@ -77,19 +77,18 @@ func (p *pool) park(home *shard) seat {
 	return nil
 }
 
-// order is what an idle worker is told: its task, none to end, and where it is from then on at
-// home.
+// order is what an idle worker is sent: its task, nil to end, and the shard that is its home from then on.
 type order struct {
 	task Task
 	home *shard
 }
 
-// seat is where an idle worker waits for its order. It is the shard's, so that a worker whose
-// task takes long keeps none. Another one may come to it before the first has left: each then
-// gets one of the orders that are sent, whichever.
+// seat is where an idle worker waits for its order. It belongs to the shard, so that a worker with a long
+// task keeps none. A second worker may come to it before the first has left: each then gets one of the
+// orders that are sent, whichever.
 type seat chan order
 
-// seatRoom is for how many workers a seat takes orders that have taken it and not begun to wait.
+// seatRoom is how many orders a seat holds for workers that have taken the seat and do not wait there yet.
 const seatRoom = 4
 
 // shard is a stack of idle workers. Its lock is only ever tried, so that nobody waits.
@@ -99,7 +98,7 @@ type shard struct {
 
 	mu sync.Mutex
 	// Guarded by mu.
-	seats []seat // those that are taken, the last one most recently, and behind them free ones
+	seats []seat // the taken ones, the one taken last at the end, and behind them free ones
 	idle  int    // how many are taken
 	low   int    // the fewest idle workers since the last sweep: they had nothing to do
 	high  int    // the most since then: so many seats were of use
@@ -109,8 +108,8 @@ type shard struct {
 	_ [64]byte // the next shard is another processor's
 }
 
-// pop returns the seat of an idle worker, which has to be sent an order; nil if there is none,
-// or somebody else is here.
+// pop returns the seat of an idle worker, to which the caller has to send an order. It returns nil if there
+// is none, or if another goroutine holds the lock.
 func (s *shard) pop() seat {
 	if !s.mu.TryLock() {
 		return nil
@@ -126,7 +125,7 @@ func (s *shard) pop() seat {
 	return c
 }
 
-// push returns a seat, on which the caller has to wait; nil if somebody else is here.
+// push returns a seat, on which the caller has to wait; nil if another goroutine holds the lock.
 func (s *shard) push() seat {
 	if !s.mu.TryLock() {
 		return nil
@@ -149,7 +148,7 @@ func (s *shard) push() seat {
 	return c
 }
 
-// arm begins to sweep. It holds mu.
+// arm starts the timer of the next sweep. The caller holds mu.
 func (s *shard) arm() {
 	s.armed = true
 	s.low = 0
@@ -160,12 +159,12 @@ func (s *shard) arm() {
 	s.sweep.Reset(linger)
 }
 
-// trim ends the workers that nobody needed since the last trim: those at the
-// bottom of the stack. It keeps as many seats as were taken at a time since then: where workers
-// come and go they would only have to be made again.
+// trim ends the workers that nobody has needed since the last trim: those at the bottom of the stack. It
+// keeps as many seats as were taken at once since then: where workers come and go, seats that were
+// dropped would only have to be made again.
 func (s *shard) trim() {
 	for !s.mu.TryLock() {
-		runtime.Gosched() // there is one of these a shard
+		runtime.Gosched() // there is one trim for each shard
 	}
 	bored := s.seats[:s.low]
 	switch {
@@ -212,13 +211,13 @@ func (w *worker) loop(t Task) {
 	}
 }
 
-// ballast is how deep the stack of an idle worker looks.
+// ballast is how much of its stack a waiting worker seems to use.
 type ballast [1536]byte
 
-// wait takes the next order, with so much of the stack in use that the garbage collector,
-// which halves a stack of which less than a quarter is, leaves it as it has grown: the next
-// task would only have to grow it again. What is in use is room for an argument of a call
-// that is never made; a variable would be cleared each time.
+// wait takes the next order. It has so much of the stack in use that the garbage collector, which halves a
+// stack of which less than a quarter is in use, leaves it as it has grown: the next task would only have to
+// grow it again. The part in use is room for the argument of a call that is never made; a variable would be
+// cleared each time.
 //
 //go:noinline
 func (c seat) wait() order {

@@ -8,42 +8,44 @@
 // a goroutine that saw no work for one to two [linger] periods ends, so a
 // process whose connections are idle has no goroutine of this package.
 //
-// They are kept in shards, one for each processor, and nobody ever waits for one:
-// who finds a shard in use takes another.
+// They are kept in shards, one for each processor, and no goroutine ever waits for a shard: if it finds one
+// in use, it takes another.
 //
 // # What a goroutine carries
 //
-// All that one task can leave to the next on its goroutine, or that the goroutine has of the one that
-// started it, and what becomes of it:
+// This list has everything that one task can leave to the next on its goroutine, and that the goroutine
+// inherits from the one that started it:
 //
-//   - Profiler labels, and what was said with debug.SetPanicOnFault, are taken back.
-//   - A thread lock (runtime.LockOSThread without its counterpart) can't be taken back, as nobody but
-//     the task knows how often it was called, and must not be: the thread may have been changed, and is
-//     to end. The heading of runtime.Stack tells of it, in more time than a new goroutine takes. So a
-//     worker asks itself every [lockLook] tasks, and ends where it is locked, and the thread with
-//     it; until then the next tasks get the thread as it is. A task that must not leave
-//     its thread to others has to use a goroutine that it starts, or call runtime.Goexit.
-//   - That FIPS 140-3 is not enforced (fips140.WithoutEnforcement), which goroutines inherit for their
-//     life: a worker that began so ends after its first task.
-//   - Data independent timing (subtle.WithDataIndependentTiming, on arm64) is inherited in the same way.
-//     It can be neither asked for nor taken back, and changes nothing but speed.
-//   - The number of the goroutine, and what programs keep by it; its "created by" in stack traces, which names
-//     who needed a new worker; regions of runtime/trace that were begun and not ended. They stay. No
-//     task may expect a number, or end a region of another one.
-//   - The order of tasks, for the race detector: those of one goroutine do not race. In builds with it
-//     each task has a goroutine of its own, so it sees what it would see of go statements. (Goroutines of
-//     package park, which read a connection themselves at times, stay as they are.)
+//   - Profiler labels, and the setting of debug.SetPanicOnFault, are taken back.
+//   - A thread lock (runtime.LockOSThread without its counterpart) can't be taken back, because only the
+//     task knows how often it was called. Nor may it be: the task may have changed the thread, which then
+//     has to end. The heading of runtime.Stack shows the lock, but that takes more time than a new
+//     goroutine. So a worker checks every [lockLook] tasks whether it is locked, and if so it ends, and the
+//     thread with it. Until then the next tasks get the thread as it is. A task that must not leave its
+//     thread to others has to use a goroutine that it starts, or call runtime.Goexit.
+//   - Exemption from FIPS 140-3 (fips140.WithoutEnforcement), which goroutines inherit for their life: a
+//     worker that began with it ends after its first task.
+//   - Data independent timing (subtle.WithDataIndependentTiming, on arm64) is inherited in the same way. It
+//     can be neither asked for nor taken back, and changes nothing but speed.
+//   - The number of the goroutine, and what programs keep under that; its "created by" in stack traces,
+//     which names the goroutine that needed a new worker; regions of runtime/trace that were begun and not
+//     ended. These stay. No task may expect a certain number, or end a region of another task.
+//   - The order of tasks, for the race detector: tasks on one goroutine do not race. So in builds with the
+//     detector each task has a goroutine of its own, and the detector sees what it would see of go
+//     statements. (Goroutines of package park, which read a connection themselves at times, stay as they
+//     are.)
 //   - Panics and deferred calls end with the task, or with the process; Goexit ends the worker. Bubbles of
 //     testing/synctest have no workers. What runtime/secret erases is erased when its function returns.
 //
-// [Forbid], which GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES=false calls, gives each task a goroutine of its own.
+// [Forbid], which GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES=false calls, gives each task a goroutine of its
+// own.
 //
 // # What it buys
 //
-// Beside a go statement for each task: with 64 callers and calls of 128 bytes the
-// server's processor time is half (6.3 us a call beside 13.1) and the rate half as much again
-// (73,000 a second beside 52,000), as a handler's stack grows to 8 KiB each time; at half of
-// what the machine can do 16 us beside 22. Calls of 8 KiB and streams don't show it.
+// Compared with a go statement for each task, with 64 callers and calls of 128 bytes, the server takes half
+// the processor time (6.3 us a call instead of 13.1) and the rate is half as much again (73,000 a second
+// instead of 52,000), because a new goroutine's stack grows to 8 KiB for each handler. At half of what the
+// machine can do, a call takes 16 us instead of 22. Calls of 8 KiB and streams show no difference.
 package warm
 
 import (
@@ -53,14 +55,14 @@ import (
 	"google.golang.org/grpc/internal/clock"
 )
 
-// apart is set where each task has a goroutine of its own.
+// apart says that each task has a goroutine of its own.
 var apart atomic.Bool
 
-// Forbid has each task run on a goroutine of its own from here on.
+// Forbid makes each task run on a goroutine of its own from now on.
 func Forbid() { apart.Store(true) }
 
-// Forbidden reports whether Forbid was called: then nobody may run a program's code on one goroutine after
-// the other.
+// Forbidden reports whether Forbid was called. If so, no goroutine may run programs' code for several
+// owners, one after the other.
 func Forbidden() bool { return apart.Load() }
 
 // Go runs t on a warm goroutine, or on a new one where all are busy. It never
@@ -85,7 +87,7 @@ func GoOutside(t Task) {
 
 var shared = newPool(runtime.GOMAXPROCS(0))
 
-// alone is a goroutine for one task.
+// alone is the whole of a goroutine for one task.
 func alone(t Task) {
 	unlabel()
 	t.Run()

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// end returns io.EOF if the stream of a socket is at its end, what broke it if it is broken,
-// and else nil.
+// end returns io.EOF if the stream of a socket is at its end, the error that broke it if it is broken, and
+// nil otherwise.
 func end(c net.Conn) (err error) {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
@@ -22,7 +22,7 @@ func end(c net.Conn) (err error) {
 	if err != nil {
 		return err
 	}
-	_ = rc.Control(func(fd uintptr) { // who reads a closed connection hears of it
+	_ = rc.Control(func(fd uintptr) { // a read of a closed connection fails anyway
 		var b [1]byte
 		n, _, errno := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)
 		switch {

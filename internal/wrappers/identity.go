@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// identity is a certificate for the name "test.server", and who trusts it.
+// identity is a certificate for the name "test.server", and the pool that trusts it.
 var identity = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -33,7 +33,7 @@ var identity = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, roots
 })
 
-// configs are for both ends of a connection.
+// configs returns the configurations of TLS for both ends of a connection.
 func configs() (server, client *tls.Config) {
 	cert, roots := identity()
 	protos := []string{"h2"}

@@ -11,14 +11,14 @@ import (
 // Kind is a kind of wrapper.
 type Kind struct {
 	Name string
-	// Server and Client wrap an end of a connection over TCP or a unix socket. Where they
-	// are not the same, both ends have to be wrapped.
+	// Server and Client wrap an end of a connection over TCP or a unix socket. If they are not the same,
+	// both ends have to be wrapped.
 	Server, Client func(net.Conn) net.Conn
-	// OnlyTCP says that it can't be around a unix socket.
+	// OnlyTCP says that the wrapper can't be around a unix socket.
 	OnlyTCP bool
-	// Secures says that it is a layer of encryption.
+	// Secures says that the wrapper is a layer of encryption.
 	Secures bool
-	// Shared says that a port which gRPC shares with HTTP is tried over it, too.
+	// Shared says that tests also run a port that gRPC shares with HTTP over it.
 	Shared bool
 	// WhyNot is a part of the reason why a connection over TCP can't be parked; "" if it can be.
 	WhyNot string

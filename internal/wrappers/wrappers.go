@@ -21,13 +21,13 @@ func same(c net.Conn) net.Conn { return c }
 
 type embeds struct{ net.Conn }
 
-// deep and deeper are one and two more around another.
+// deep embeds another wrapper, and deeper embeds that.
 type (
 	deep   struct{ *embeds }
 	deeper struct{ deep }
 )
 
-// keepAlive is what listeners make that set the keepalive of TCP.
+// keepAlive is what a listener returns that sets the keepalive of TCP.
 type keepAlive struct{ *net.TCPConn }
 
 func newKeepAlive(c net.Conn) net.Conn {
@@ -43,7 +43,7 @@ func limited(c net.Conn) net.Conn {
 	return c
 }
 
-// once is a listener with a connection.
+// once is a listener that returns one connection.
 type once struct {
 	net.Listener
 	conn net.Conn
@@ -51,7 +51,7 @@ type once struct {
 
 func (o *once) Accept() (net.Conn, error) { return o.conn, nil }
 
-// Meter wraps c in what counts what it carries, and reads and writes itself for that.
+// Meter wraps c in a connection that counts its bytes, in a Read and a Write of its own.
 func Meter(c net.Conn) net.Conn { return &meter{Conn: c} }
 
 type meter struct {
@@ -113,7 +113,7 @@ func (l *lastWords) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// splits returns little at once, and writes in pieces.
+// splits reads little at once, and writes in pieces.
 type splits struct{ net.Conn }
 
 func (s *splits) Read(p []byte) (int, error) { return s.Conn.Read(p[:min(len(p), 1000)]) }
@@ -127,7 +127,7 @@ func (s *splits) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// buffers reads more than it returns.
+// buffers reads more from its connection than it returns.
 type buffers struct {
 	net.Conn
 	r *bufio.Reader
@@ -154,13 +154,13 @@ func (s *skips) Read(p []byte) (int, error) {
 	return s.Conn.Read(p)
 }
 
-// newHeads sends the header.
+// newHeads sends the header that skips drops.
 func newHeads(c net.Conn) net.Conn {
 	_, _ = io.WriteString(c, header) // the next write fails, too
 	return embeds{c}
 }
 
-// timesOut ends a connection that is idle.
+// timesOut sets deadlines that end a connection that is idle.
 type timesOut struct{ net.Conn }
 
 const idle = time.Minute
@@ -185,7 +185,7 @@ type ahead struct {
 	r *io.PipeReader
 }
 
-// ReadAhead wraps c in what has a goroutine that reads it.
+// ReadAhead wraps c in a connection with a goroutine that reads c ahead.
 func ReadAhead(c net.Conn) net.Conn {
 	r, w := io.Pipe()
 	go func() {
@@ -214,13 +214,14 @@ func (p plain) SetDeadline(t time.Time) error      { return p.c.SetDeadline(t) }
 func (p plain) SetReadDeadline(t time.Time) error  { return p.c.SetReadDeadline(t) }
 func (p plain) SetWriteDeadline(t time.Time) error { return p.c.SetWriteDeadline(t) }
 
-// optsIn says that it does nothing to reads and writes: see package experimental.
+// optsIn names the connection that does its reads and writes: see package experimental.
 type optsIn struct{ plain }
 
 func (o *optsIn) ReadsOf() net.Conn  { return o.c }
 func (o *optsIn) WritesOf() net.Conn { return o.c }
 
-// tellsCounts is a meter that need not be called: see package experimental.
+// tellsCounts is a meter whose Read and Write may be bypassed, as it is told what to count: see package
+// experimental.
 type tellsCounts struct{ meter }
 
 func (m *tellsCounts) ReadsOf() net.Conn  { return m.Conn }

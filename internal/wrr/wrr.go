@@ -8,16 +8,16 @@ import (
 	"sort"
 )
 
-// WRR is a set of items to choose from. All items are added before the first choice;
-// Next may then be called from several goroutines.
+// WRR is a set of items to choose from. The caller adds all items before it calls Next, which is
+// safe for concurrent use.
 type WRR interface {
-	// Add adds an item. One whose weight is not above zero is never chosen.
+	// Add adds an item. An item whose weight is not above zero is never chosen.
 	Add(item any, weight int64)
-	// Next chooses an item, nil if there is none.
+	// Next returns the item that it chooses, or nil if there is none.
 	Next() any
 }
 
-// NewRandom returns a WRR whose choices don't depend on each other.
+// NewRandom returns a WRR that chooses at random. Its choices don't depend on each other.
 func NewRandom() WRR {
 	return &random{}
 }
@@ -28,7 +28,7 @@ type random struct {
 
 type item struct {
 	value any
-	end   int64 // the weights of this and all before
+	end   int64 // the sum of the weights of this and all previous items
 }
 
 func (r *random) total() int64 {

@@ -7,13 +7,15 @@
 //	client -network unix -addr /run/interop.sock -case ping_pong,empty_stream
 //	client -tls -ca ca.pem -server-name interop.test -addr 127.0.0.1:10000
 //
-// All cases use the first server; those that need more are skipped without.
+// All cases use the first server. Cases that need more servers are skipped if there are not
+// enough.
 //
-// With -load it makes RPCs for that long in place of the cases, and prints a line for each kind
-// of outcome: load, how often, and the outcome.
+// The program prints one line for each case, separated by tabs: ok, FAIL or skip, the case's
+// name, and the time it took or what was wrong. It exits with code 1 if a case failed, and with
+// code 2 if it could not start.
 //
-// It prints one line a case, tab-separated: ok, FAIL or skip, the name, and the time it
-// took or what was wrong. It exits with 1 if a case failed, and with 2 if it could not start.
+// With -load it runs no cases, but makes RPCs for the given time. It then prints a line for each
+// kind of outcome, separated by tabs: load, how many RPCs had the outcome, and the outcome.
 package main
 
 import (
@@ -72,7 +74,7 @@ func main() {
 	}
 }
 
-// run runs the chosen cases one after the other over one channel.
+// run runs the chosen cases one after another over one channel.
 func run(o options) (failed int, err error) {
 	cases, err := choose(o.cases)
 	if err != nil {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command h2spec runs the HTTP/2 conformance suite of that name against a server of this module, and
-// compares what fails with what is known to.
+// Command h2spec runs the HTTP/2 conformance suite h2spec against a server of this module, and
+// compares the cases that fail with those that are known to fail.
 //
 //	go run ./interop/h2spec [-tool path] [-v]
 //
-// The suite asks a web server for pages. A gRPC server refuses that, with a body that says what it is; the
-// rules of HTTP/2 are the same. Without -tool the suite is built first, from the module proxy.
+// The suite requests pages from a web server. A gRPC server refuses such requests, with a body that says why,
+// but the rules of HTTP/2 are the same. Without -tool the suite is first downloaded from the module proxy and
+// built.
 package main
 
 import (
@@ -26,16 +27,16 @@ import (
 	"google.golang.org/grpc"
 )
 
-// suite is where the suite comes from.
+// suite is the suite's package and version.
 const suite = "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible"
 
-// known are the cases that fail, with the reason.
+// known has the cases that always fail, with the reason.
 var known = map[string]string{
 	"http2/4.2: Sends a large size HEADERS frame that exceeds the SETTINGS_MAX_FRAME_SIZE": "the server's SETTINGS allow frames of more than 16 KiB",
 }
 
-// chance are those that fail if the refusal of the request is sent before the frame that is wrong comes: the
-// stream is over then, and what comes on it is ignored.
+// chance has the cases that sometimes fail: if the server has refused the request before the wrong frame
+// arrives, the stream has ended, and the server ignores frames on it.
 var chance = map[string]bool{
 	"http2/5.1: closed: Sends a DATA frame after sending RST_STREAM frame":                                                                                  true,
 	"http2/6.9.1: Sends multiple WINDOW_UPDATE frames increasing the flow control window to above 2^31-1 on a stream":                                       true,
@@ -82,7 +83,7 @@ func run(ctx context.Context, tool string, verbose bool) (bool, error) {
 	if verbose {
 		fmt.Printf("%s\n", out)
 	}
-	text, readErr := os.ReadFile(report) // the suite's exit code says that a case failed
+	text, readErr := os.ReadFile(report) // err does not count if there is a report: it may say that a case failed
 	if readErr != nil {
 		return false, fmt.Errorf("%w: %w\n%s", readErr, err, out)
 	}
@@ -102,14 +103,14 @@ func build(ctx context.Context, dir string) (string, error) {
 	return filepath.Join(dir, "h2spec"), nil
 }
 
-// outcome is that of a case.
+// outcome is the outcome of a case.
 type outcome struct {
-	name string // of its section and of itself
-	why  string // it failed; empty: it did not
-	left bool   // it was left out
+	name string // the names of the case's section and of the case
+	why  string // why the case failed; empty if it did not fail
+	left bool   // says that the suite has left the case out
 }
 
-// parse reads a report.
+// parse parses a report in JUnit's format.
 func parse(text []byte) ([]outcome, error) {
 	var report struct {
 		Suites []struct {
@@ -140,7 +141,7 @@ func parse(text []byte) ([]outcome, error) {
 	return all, nil
 }
 
-// judge prints what failed, and reports whether that is what is known to fail.
+// judge prints the cases that failed, and reports whether they are those that are known to fail.
 func judge(all []outcome) bool {
 	ok, passed, left, failed := len(all) > 0, 0, 0, make(map[string]bool)
 	for _, o := range all {

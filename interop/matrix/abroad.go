@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// abroad is a system that this machine is not, and what runs its programs here. The zero
-// value is no such system.
+// abroad is a system other than this machine's, and the command that runs its programs here.
+// The zero value means that there is none.
 type abroad struct {
 	system  string // GOOS/GOARCH
 	command []string
@@ -24,7 +24,7 @@ func parseAbroad(s string) (a abroad) {
 	return a
 }
 
-// pairs are those where none are named.
+// pairs returns the pairs to run if the command line names none.
 func (a abroad) pairs() string {
 	if a.system == "" {
 		return defaultPairs
@@ -32,7 +32,7 @@ func (a abroad) pairs() string {
 	return foreignPairs
 }
 
-// transports are those that both ends have. Wine has no unix sockets.
+// transports returns the transports that both ends have. Wine has no unix sockets.
 func (a abroad) transports() []transport {
 	if !strings.HasPrefix(a.system, "windows/") {
 		return transports()
@@ -40,7 +40,8 @@ func (a abroad) transports() []transport {
 	return slices.DeleteFunc(transports(), func(t transport) bool { return t.network == "unix" })
 }
 
-// limit is how long what takes d here may take where programs are emulated.
+// limit returns the time limit for something whose limit is d on this machine's own system. It
+// is longer if there is another system, because its programs are emulated.
 func (a abroad) limit(d time.Duration) time.Duration {
 	if a.system == "" {
 		return d
@@ -48,7 +49,7 @@ func (a abroad) limit(d time.Duration) time.Duration {
 	return 5 * d
 }
 
-// run is a program of an implementation.
+// run returns the command that runs a program of an implementation.
 func (a abroad) run(ctx context.Context, impl, program string, args ...string) *exec.Cmd {
 	words := append([]string{program}, args...)
 	if impl == foreign {

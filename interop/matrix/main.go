@@ -2,14 +2,15 @@
 
 // Command matrix runs every interoperability case between this module and the published
 // google.golang.org/grpc, in both directions, over TCP, TLS and unix sockets, with this
-// module's read-buffer pooling on and off, and prints what held. Run it from the root of
+// module's read-buffer pooling on and off, and prints the results. Run it in the root of
 // the module; `make interop` does.
 //
 //	matrix [-pairs 'ours>ours,ours>published,published>ours'] [-case all] [-race]
 //	matrix -foreign 'linux/s390x qemu-s390x' [-pairs 'ours>foreign,foreign>ours']
 //
-// A pair names the client's implementation, then the server's. What is foreign is this module
-// for the system that -foreign names, whose programs are run by the command that follows.
+// A pair names the client's implementation, and then the server's. The implementation foreign is
+// this module on another system: -foreign names the system, followed by the command that runs
+// its programs.
 package main
 
 import (
@@ -98,7 +99,7 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	return failed, ctx.Err()
 }
 
-// runLegs calls do for every leg, a few at a time.
+// runLegs calls do for every leg, for at most workers of them at a time.
 func runLegs(ctx context.Context, legs []*leg, workers int, do func(*leg)) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, max(workers, 1))

@@ -20,13 +20,13 @@ const (
 // isOurs reports whether an implementation is this module.
 func isOurs(impl string) bool { return impl == ours || impl == foreign }
 
-// The pairs where none are named.
+// The pairs to run if the command line names none.
 const (
 	defaultPairs = "ours>ours,ours>published,published>ours"
 	foreignPairs = "ours>foreign,foreign>ours"
 )
 
-// pair is a client's and a server's implementation.
+// pair is the implementations of a client and of a server.
 type pair struct{ client, server string }
 
 func (p pair) String() string { return p.client + ">" + p.server }
@@ -45,7 +45,7 @@ func parsePairs(s string) ([]pair, error) {
 
 func known(impl string) bool { return isOurs(impl) || impl == published }
 
-// implementations returns the ones that the pairs need, each once.
+// implementations returns the implementations in the pairs, each once.
 func implementations(pairs []pair) []string {
 	var impls []string
 	for _, impl := range []string{ours, published, foreign} {

@@ -2,12 +2,12 @@
 
 package main
 
-// A transport is what lies between client and server.
+// A transport says how client and server are connected.
 type transport struct {
 	name       string
 	network    string
 	tls        bool
-	compressor string // of requests whose case has no wish
+	compressor string // for requests whose case does not choose one
 }
 
 func transports() []transport {
@@ -19,13 +19,13 @@ func transports() []transport {
 	}
 }
 
-// A leg is one run of the cases: a pair, over a transport, with pooling on or off. One
-// leg is one client process; it has its server in common with others.
+// A leg is one run of the cases: a pair, over a transport, with pooling on or off. Each leg
+// has a client process of its own, but may share its server with other legs.
 type leg struct {
 	pair      pair
 	transport transport
-	// pooling is the value of this module's environment variable for the side, or the
-	// two sides, that are ours.
+	// pooling is the value of this module's environment variable. It is set for those of
+	// the two sides that are this module.
 	pooling bool
 
 	results []result
@@ -60,7 +60,7 @@ func (l *leg) String() string {
 	return s
 }
 
-// count returns how many results are ok and how many are not; a leg without results is
+// count returns how many results are ok and how many are not. An error of the leg counts as
 // one failure.
 func (l *leg) count() (passed, failed int) {
 	if l.err != nil {

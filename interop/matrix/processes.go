@@ -19,23 +19,24 @@ import (
 	"google.golang.org/grpc/interop/testcerts"
 )
 
-// poolingVariable is this module's switch between its pooled reader and a plain one. The
-// published module reads the same variable, so it is set for our processes only.
+// poolingVariable is the environment variable that switches this module's pooled reader on and
+// off. The published module reads the same variable, so it is set only for this module's
+// processes.
 const poolingVariable = "GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING"
 
-// startLimit bounds the wait for a server to listen, caseLimit one case of a client, and
-// clientLimit its whole run.
+// startLimit bounds the time until a server listens, caseLimit the time for one case, and
+// clientLimit the time for the whole run of a client.
 const (
 	startLimit  = 20 * time.Second
 	caseLimit   = 20 * time.Second
 	clientLimit = 2 * time.Minute
 )
 
-// serversEach is how many servers, at an address each, a process of the server program
-// has: as many as a case needs.
+// serversEach is how many servers a process of the server program has, each at its own
+// address. It is the greatest number that a case needs.
 const serversEach = 3
 
-// serverKey says what distinguishes one server process from another.
+// serverKey has all that distinguishes one server process from another.
 type serverKey struct {
 	impl    string
 	network string
@@ -52,15 +53,15 @@ type serverSet struct {
 
 	foreign abroad
 
-	mu      sync.Mutex // guards what follows, and is held while a server starts
+	mu      sync.Mutex // guards the fields below, and is held while a server starts
 	servers map[serverKey]*server
 }
 
 type server struct {
-	addr  string // of its servers, separated by commas
+	addr  string // the addresses of its servers, separated by commas
 	cmd   *exec.Cmd
 	stdin io.Closer     // the server stops when this closes
-	limit time.Duration // of starting, and of stopping
+	limit time.Duration // bounds the time to start, and the time to stop
 	log   strings.Builder
 	err   error
 }
@@ -69,7 +70,7 @@ func newServerSet(ctx context.Context, dir string, certs testcerts.Files, progs 
 	return &serverSet{ctx: ctx, dir: dir, certs: certs, progs: progs, servers: make(map[serverKey]*server)}
 }
 
-// runClient runs the cases of a leg, in a client process against the leg's server.
+// runClient runs the cases of a leg: it runs a client process against the leg's server.
 func (s *serverSet) runClient(l *leg, cases string) ([]result, error) {
 	addr, err := s.address(l)
 	if err != nil {
@@ -91,7 +92,7 @@ func (s *serverSet) runClient(l *leg, cases string) ([]result, error) {
 	cmd.Stderr = &log
 	out, err := cmd.Output()
 	results := parseResults(string(out))
-	// Status 1 says that cases failed, which the results say better.
+	// Exit code 1 only says that cases have failed. The results say which.
 	var exit *exec.ExitError
 	if err == nil || (errors.As(err, &exit) && exit.ExitCode() == 1 && len(results) > 0) {
 		return results, nil
@@ -99,7 +100,7 @@ func (s *serverSet) runClient(l *leg, cases string) ([]result, error) {
 	return results, fmt.Errorf("client: %w\n%s", err, log.String())
 }
 
-// address returns where the leg's servers listen, starting them if they aren't running.
+// address returns the addresses of the leg's servers. It starts them if they aren't running.
 func (s *serverSet) address(l *leg) (string, error) {
 	key := serverKey{
 		impl:    l.pair.server,
@@ -163,7 +164,7 @@ func (srv *server) start() error {
 	return nil
 }
 
-// stop ends the process and returns what it exited with.
+// stop ends the process and returns its exit error.
 func (srv *server) stop() error {
 	if srv.stdin == nil {
 		return nil
@@ -174,8 +175,8 @@ func (srv *server) stop() error {
 	return srv.cmd.Wait()
 }
 
-// stop stops every server and returns how many did not stop well, which it reports: they
-// crashed, or the race detector found something.
+// stop stops every server. It prints the servers that exited with an error, because they
+// crashed or the race detector found something, and returns how many there were.
 func (s *serverSet) stop() (failed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +201,7 @@ func environment(impl string, pooling bool) []string {
 	return env
 }
 
-// parseResults reads a client's lines; those that are not results are skipped.
+// parseResults parses a client's output. It skips lines that are not results.
 func parseResults(out string) []result {
 	var results []result
 	for line := range strings.Lines(out) {

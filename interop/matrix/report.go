@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// report prints the table, what failed and the count, and returns the failures.
+// report prints a table, the failures and the counts, and returns the number of failures.
 //
-// A row is a case, a column a pair over a transport. The legs with pooling on and off
-// share a cell, which says ok if both are.
+// In the table a row is a case, and a column is a pair over a transport. The legs with pooling
+// on and off share a column. A cell says ok if the case is ok in both.
 func report(w io.Writer, legs []*leg) (failed int) {
 	t := newTable(legs)
 	fmt.Fprint(w, "\n", t.header())
@@ -49,7 +49,7 @@ type table struct {
 	columns   []column
 }
 
-// column is the legs that differ in pooling alone.
+// column has the legs that differ only in pooling.
 type column struct {
 	pair      pair
 	transport string
@@ -76,7 +76,8 @@ func newTable(legs []*leg) table {
 	return t
 }
 
-// header is two lines: the pairs, each over its columns, and the transports.
+// header returns the two lines of the header: the pairs, each over its columns, and the
+// transports.
 func (t table) header() string {
 	var top, bottom strings.Builder
 	fmt.Fprintf(&top, "%-*s", t.caseWidth, "")
@@ -95,7 +96,7 @@ func (t table) header() string {
 	return strings.TrimRight(top.String(), " ") + "\n" + strings.TrimRight(bottom.String(), " ") + "\n"
 }
 
-// cell says how a case went: ok, FAIL, or a dash where a leg has no result for it.
+// cell returns the outcome of a case: ok, FAIL, or a dash if a leg has no result for it.
 func (c column) cell(name string) string {
 	cell := "-"
 	for _, l := range c.legs {

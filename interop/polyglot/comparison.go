@@ -4,13 +4,13 @@ package main
 
 import "fmt"
 
-// rounds is how often both modules are run, in turn, while ours shows a kind of error
-// that the published one has not shown.
+// rounds is how often both modules are run at most. They are run in turn while ours shows a
+// kind of error that the published one has not shown.
 const rounds = 6
 
-// comparison is what two modules showed in runs that took turns.
+// comparison has the outcomes of both modules.
 type comparison struct {
-	allowed         outcomes // kinds of errors that are none
+	allowed         outcomes // kinds of outcomes that do not count as errors
 	ours, published tally
 }
 
@@ -18,7 +18,7 @@ type comparison struct {
 type tally struct {
 	runs  int
 	total outcomes
-	in    map[string]int // the number of runs that showed a kind of error
+	in    map[string]int // the number of runs that had an outcome of that kind
 }
 
 func (t *tally) add(o outcomes) {
@@ -32,8 +32,8 @@ func (t *tally) add(o outcomes) {
 	}
 }
 
-// compare runs ours, and as long as that shows a kind of error that the published module has
-// not shown, both in turn, the other one first each time.
+// compare runs ours. While ours shows a kind of error that the published module has not shown,
+// it runs both in turn. The one that was first in a round is second in the next.
 func compare[P any](allowed outcomes, run func(P) (outcomes, error), sides [2]P) (comparison, error) {
 	c := comparison{allowed: allowed}
 	tallies := [2]*tally{&c.ours, &c.published}
@@ -53,13 +53,13 @@ func compare[P any](allowed outcomes, run func(P) (outcomes, error), sides [2]P)
 	return c, nil
 }
 
-// settled tells whether there is nothing to find out: ours has run, and shows nothing that is
-// not allowed and that the published module does not show.
+// settled reports whether no more runs are needed: ours has run, and all kinds of errors that it
+// has shown are allowed or were shown by the published module too.
 func (c *comparison) settled() bool {
 	return c.ours.runs > 0 && len(c.alone()) == 0
 }
 
-// alone are the kinds of errors that only ours showed.
+// alone returns the kinds of errors that only ours has shown.
 func (c *comparison) alone() (kinds []string) {
 	for _, kind := range sorted(c.ours.total) {
 		if kind != "OK" && c.allowed[kind] == 0 && c.published.total[kind] == 0 {
@@ -69,10 +69,10 @@ func (c *comparison) alone() (kinds []string) {
 	return kinds
 }
 
-// guilty are the kinds of errors that ours shows and the published module does not, beyond
-// what chance makes of two modules that show them alike: in four of six runs at least, and in
-// none of six. That happens by chance once in thirty times at most (Fisher's exact test), and
-// far more seldom for errors that are rare or frequent.
+// guilty returns the kinds of errors that ours has shown in at least four of six runs and the
+// published module in none of six. If both modules were equally likely to show an error, that
+// would happen by chance in at most one of thirty comparisons (Fisher's exact test), and far less
+// often for errors that are rare or frequent.
 func (c *comparison) guilty() (kinds []string) {
 	for _, kind := range c.alone() {
 		if c.ours.in[kind]*3 >= rounds*2 {

@@ -14,7 +14,7 @@ var cpp = scripted{
 	env:    func(*workshop) []string { return nil },
 }
 
-// cppPeer uses what Debian calls libgrpc++-dev, protobuf-compiler-grpc and libprotobuf-dev.
+// cppPeer needs Debian's packages libgrpc++-dev, protobuf-compiler-grpc and libprotobuf-dev.
 var cppPeer = cpp.into(&peer{
 	name:  "grpc++",
 	tools: []string{"g++", "pkg-config", "protoc", "grpc_cpp_plugin"},
@@ -28,7 +28,7 @@ var cppPeer = cpp.into(&peer{
 	},
 })
 
-// buildCpp compiles without optimization: that takes a fifth of the time.
+// buildCpp compiles without optimization, which takes a fifth of the time.
 func buildCpp(ctx context.Context, w *workshop) error {
 	if err := w.copySource("cpp"); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/interop/testcerts"
 )
 
-// javaCases are those of grpc-java's client that need neither a cloud nor a cache in between.
+// javaCases are the cases of grpc-java's client that need neither a cloud nor a caching proxy.
 var javaCases = []string{
 	"empty_unary", "large_unary", "client_compressed_unary", "server_compressed_unary", "client_streaming",
 	"client_compressed_streaming", "server_streaming", "server_compressed_streaming", "ping_pong", "empty_stream",
@@ -28,7 +28,7 @@ var javaCases = []string{
 	"very_large_request", "pick_first_unary", "rpc_soak", "channel_soak", "orca_per_rpc", "orca_oob",
 }
 
-// javaLoadPolicy has the client look at load reports, as those two cases ask for.
+// javaLoadPolicy makes the client read load reports, for the two cases orca_per_rpc and orca_oob.
 const javaLoadPolicy = `--service_config_json={"loadBalancingConfig":[{"test_backend_metrics_load_balancer":{}}]}`
 
 const mavenDependencies = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
@@ -48,7 +48,7 @@ var javaPeer = &peer{
 	},
 }
 
-// okhttpPeer is grpc-java's other transport, which has a client only.
+// okhttpPeer is grpc-java's other transport. It has only a client.
 var okhttpPeer = &peer{
 	name:   "grpc-java-okhttp",
 	tools:  javaPeer.tools,
@@ -82,7 +82,7 @@ func javaTarget(t target) []string {
 	return args
 }
 
-// javaClient runs grpc-java's client, once for each case.
+// javaClient returns a function that runs grpc-java's client, once for each case.
 func javaClient(more ...string) func(context.Context, *workshop, target, []string) ([]result, error) {
 	return func(ctx context.Context, w *workshop, t target, only []string) ([]result, error) {
 		var results []result
@@ -113,8 +113,8 @@ var (
 	soakFailed = regexp.MustCompile(`soak iteration: .* failed: (.*)`)
 )
 
-// javaLoad uses the case that makes unary calls for a while, without waiting for a
-// connection.
+// javaLoad makes load with the case rpc_soak, which makes unary calls for some time. They are
+// not wait-for-ready.
 func javaLoad(ctx context.Context, w *workshop, t target, seconds float64) (outcomes, error) {
 	const rate = 200 // calls a second
 	n := strconv.Itoa(int(seconds * rate))
@@ -136,7 +136,7 @@ func javaLoad(ctx context.Context, w *workshop, t target, seconds float64) (outc
 	return o, nil
 }
 
-// javaCerts are those that grpc-java's programs have within them.
+// javaCerts returns the certificates that grpc-java's programs contain.
 func javaCerts(w *workshop) (certificates, error) {
 	jars, err := filepath.Glob(w.path("java", "grpc-testing-*.jar"))
 	if err != nil || len(jars) != 1 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command polyglot runs the interoperability cases between this module and implementations
-// of gRPC in other languages, in both directions, in plain text and over TLS; through nginx
-// and haproxy; and counts what goes wrong while one of the sides is started anew.
+// of gRPC in other languages, in both directions, in plaintext and over TLS. It also runs them
+// through nginx and haproxy, and counts the calls that fail while one of the sides is restarted.
 //
 //	go run ./interop/polyglot [-run pattern] [-skip pattern] [-published] [-dir out/polyglot]
 //
-// Run it in the root of the module; `make polyglot` does. grpc-java's part is its own test
-// client and test server. The other languages have no such programs in their registries:
-// theirs are in the folders beside this file, written after "Interoperability Test Case
-// Descriptions". Packages are installed below -dir, never into the system. A language whose
-// tools are not on this machine is named and left out. On Debian the tools are in
-// default-jdk-headless and maven, python3-venv, npm, cargo, nginx, haproxy, and for C++ in
+// Run it in the root of the module; `make polyglot` does. For Java it uses grpc-java's own test
+// client and test server. The registries of the other languages have no such programs, so their
+// programs are in the folders next to this file. They were written from the "Interoperability
+// Test Case Descriptions". Packages are installed below -dir, never into the system. A language
+// whose tools are not on this machine is left out, and the report names it. On Debian the tools
+// are in default-jdk-headless and maven, python3-venv, npm, cargo, nginx, haproxy, and for C++ in
 // g++, pkg-config, libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc.
 package main
 
@@ -85,7 +85,7 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	return r.failed, ctx.Err()
 }
 
-// runPeer runs all that a peer can do.
+// runPeer builds a peer and runs its legs.
 func (w *workshop) runPeer(ctx context.Context, p *peer, r *report) {
 	var legs []leg
 	for _, l := range p.legs() {

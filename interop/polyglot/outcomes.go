@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// outcomes counts how calls under load ended: by "OK", or by the code of their error, as
-// texts differ by chance. A text without a code stays as it is.
+// outcomes counts how calls under load ended. The key is "OK", or the code in the text of the
+// error, because texts of the same error may differ. If a text has no code, the text is the key.
 type outcomes map[string]int
 
-// codeNames are the names of codes in any language's spelling.
+// codeNames matches the names of codes as the languages spell them.
 var codeNames = regexp.MustCompile(`(?i)\b(CANCELL?ED|UNKNOWN|INVALID_?ARGUMENT|DEADLINE_?EXCEEDED|NOT_?FOUND|ALREADY_?EXISTS|` +
 	`PERMISSION_?DENIED|RESOURCE_?EXHAUSTED|FAILED_?PRECONDITION|ABORTED|OUT_?OF_?RANGE|UNIMPLEMENTED|INTERNAL|UNAVAILABLE|DATA_?LOSS|UNAUTHENTICATED)\b`)
 
@@ -27,7 +27,7 @@ func (o outcomes) add(text string, n int) {
 	o[text] += n
 }
 
-// merge adds what another run counted.
+// merge adds the counts of another run.
 func (o outcomes) merge(more outcomes) {
 	for kind, n := range more {
 		o[kind] += n

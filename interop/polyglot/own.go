@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// needsServers are the cases of ours that a single server can't serve.
+// needsServers is the case of ours that needs several servers.
 const needsServers = "round_robin"
 
-// ourServer is the command of a server of package interop.
+// ourServer returns the command of a server of package interop.
 func (w *workshop) ourServer(ctx context.Context, program string, t target) *exec.Cmd {
 	args := []string{"-until-eof", "-addr", t.addr()}
 	if t.certs != nil {
@@ -31,7 +31,8 @@ func clientArgs(t target) []string {
 	return args
 }
 
-// ourClient runs the cases of package interop but those without, or only some.
+// ourClient runs the cases in only, or if that is empty all cases of package interop except those
+// in without.
 func (w *workshop) ourClient(ctx context.Context, program string, t target, without map[string]string, only []string) ([]result, error) {
 	list, log, err := output(ctx, exec.CommandContext(ctx, program, "-list"))
 	if err != nil {
@@ -56,7 +57,7 @@ func (w *workshop) ourLoad(ctx context.Context, program string, t target, second
 	return readLoad(ctx, exec.CommandContext(ctx, program, args...))
 }
 
-// readCases runs a client that prints "ok|FAIL<tab>name<tab>detail".
+// readCases runs a client that prints "ok|FAIL<tab>name<tab>detail", and returns its results.
 func readCases(ctx context.Context, cmd *exec.Cmd) ([]result, error) {
 	out, log, err := output(ctx, cmd)
 	var results []result
@@ -66,7 +67,7 @@ func readCases(ctx context.Context, cmd *exec.Cmd) ([]result, error) {
 			results = append(results, result{name: f[1], ok: f[0] == "ok", detail: f[2]})
 		}
 	}
-	// Status 1 says that cases failed, which the results say better.
+	// Exit code 1 only says that cases have failed. The results say which.
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 && len(results) > 0 {
 		err = nil
@@ -80,7 +81,7 @@ func readCases(ctx context.Context, cmd *exec.Cmd) ([]result, error) {
 	return results, nil
 }
 
-// readLoad runs a client that prints "load<tab>count<tab>outcome".
+// readLoad runs a client that prints "load<tab>count<tab>outcome", and returns its outcomes.
 func readLoad(ctx context.Context, cmd *exec.Cmd) (outcomes, error) {
 	out, log, err := output(ctx, cmd)
 	if err != nil {

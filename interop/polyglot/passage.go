@@ -10,28 +10,30 @@ import (
 	"path/filepath"
 )
 
-// proxy stands between clients and a server, with TLS on both sides or on none.
+// proxy is a proxy between clients and a server, with TLS on both sides or on neither.
 type proxy struct {
 	name string
 	tool string
-	// config is what it reads, command how it runs in the foreground with that file.
+	// config returns the text of the proxy's configuration file. command returns the command
+	// that runs the proxy in the foreground with that file.
 	config  func(dir string, front, back target) (string, error)
 	command func(ctx context.Context, file string) *exec.Cmd
-	// gentle is the signal that has it end once its streams have.
+	// gentle is the signal that makes the proxy end after its streams have ended.
 	gentle string
-	// without has the cases that it does not let pass, and why.
+	// without has the cases that fail through the proxy, and why.
 	without map[string]string
 }
 
-// passage is a proxy that is ready to run: where it listens, and where the server behind it is
-// to listen.
+// passage is a proxy that is ready to run. The proxy listens at front, and the server behind it
+// must listen at back.
 type passage struct {
 	*proxy
 	front, back target
 	dir         string
 }
 
-// passage makes the proxy's file. Its folder is to be removed.
+// passage returns a passage, for which it writes the proxy's configuration file. The caller must
+// call remove, which removes the file's folder.
 func (w *workshop) passage(p *proxy, l leg) (g passage, err error) {
 	g.proxy = p
 	if g.front, err = l.target(w); err != nil {

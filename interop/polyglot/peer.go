@@ -10,26 +10,27 @@ import (
 	"google.golang.org/grpc/interop/testcerts"
 )
 
-// peer is another implementation.
+// peer is another implementation of gRPC.
 type peer struct {
 	name string
-	// tools are the programs it needs to be built and run.
+	// tools are the programs that are needed to build and run the peer.
 	tools []string
 	build func(context.Context, *workshop) error
-	// server makes the command of a server at the target.
+	// server returns the command of a server at the target. It is nil if the peer has no server.
 	server func(context.Context, *workshop, target) *exec.Cmd
-	// client runs cases against a server, all if none are named, and returns how they went.
+	// client runs the cases in only against a server, or all cases if only is empty, and returns
+	// their results.
 	client func(ctx context.Context, w *workshop, t target, only []string) ([]result, error)
-	// load makes calls for some seconds, and returns how often which outcome was; nil if
-	// the peer has nothing for it.
+	// load makes calls for some seconds, and returns their outcomes. It is nil if the peer can't
+	// do that.
 	load func(context.Context, *workshop, target, float64) (outcomes, error)
-	// certs are the peer's own, or else those of the workshop are used.
+	// certs returns the peer's own certificates. If it is nil, the workshop's are used.
 	certs func(*workshop) (certificates, error)
-	// without has the cases that its server does not answer as they want, and why.
+	// without has the cases that the peer's server does not support, and why.
 	without map[string]string
 }
 
-// leg is one run.
+// leg is one run: cases, or load, between a client and a server.
 type leg struct {
 	name   string
 	peer   *peer
@@ -39,7 +40,7 @@ type leg struct {
 
 func (l leg) run(ctx context.Context, w *workshop) row { return l.do(ctx, w, l) }
 
-// target returns where a server of the leg is to listen.
+// target returns an address for a server of the leg.
 func (l leg) target(w *workshop) (target, error) {
 	port, err := freePort()
 	if err != nil {
@@ -59,7 +60,7 @@ func (l leg) target(w *workshop) (target, error) {
 	return t, nil
 }
 
-// serving starts a server, and runs a client against it.
+// serving starts a server, runs a client against it, and stops the server.
 func (l leg) serving(ctx context.Context, w *workshop, server func(target) *exec.Cmd, client func(target) ([]result, error)) ([]result, error) {
 	t, err := l.target(w)
 	if err != nil {

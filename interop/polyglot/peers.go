@@ -9,11 +9,11 @@ import (
 	"google.golang.org/grpc/interop/internal/programs"
 )
 
-// peers are the implementations, in the order they run in.
+// peers are the implementations, in the order in which they run.
 var peers = []*peer{javaPeer, okhttpPeer, pythonPeer, nodePeer, rustPeer, cppPeer}
 
-// legs are the peer's runs: its client with our server, its server with our client, and
-// either side's load while a side is started anew.
+// legs returns the peer's legs: its client with our server, its server with our client, and load
+// from the client of either while the server is restarted.
 func (p *peer) legs() []leg {
 	var legs []leg
 	for _, secure := range []bool{false, true} {

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// startLimit bounds the wait for a server to listen, stopLimit that for its end.
+	// startLimit bounds the time until a server listens, and stopLimit the time until it ends.
 	startLimit = 3 * time.Minute
 	stopLimit  = 15 * time.Second
-	// clientLimit bounds a client's whole run, buildLimit what is fetched and built.
+	// clientLimit bounds a client's whole run, and buildLimit each command of a build.
 	clientLimit = 3 * time.Minute
 	buildLimit  = 20 * time.Minute
 )
 
-// lookFor returns the tools that are not on this machine.
+// lookFor returns those of the tools that are not on this machine, separated by commas.
 func lookFor(tools []string) (missing string) {
 	var names []string
 	for _, name := range tools {
@@ -51,7 +51,7 @@ func do(ctx context.Context, dir string, env []string, args ...string) error {
 	return nil
 }
 
-// output runs a client, and returns what it prints and what it prints of errors.
+// output runs a client, and returns what it printed to standard output and standard error.
 func output(ctx context.Context, cmd *exec.Cmd) (stdout, stderr string, err error) {
 	timer := time.AfterFunc(clientLimit, func() {
 		if cmd.Process != nil {
@@ -65,7 +65,7 @@ func output(ctx context.Context, cmd *exec.Cmd) (stdout, stderr string, err erro
 	return string(out), log.String(), errors.Join(err, ctx.Err())
 }
 
-// freePort returns a port of the loopback that nobody listened on a moment ago.
+// freePort returns a port of the loopback interface that was free when freePort returned.
 func freePort() (int, error) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -75,19 +75,19 @@ func freePort() (int, error) {
 	return lis.Addr().(*net.TCPAddr).Port, nil
 }
 
-// process is a server that runs.
+// process is a running server.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	log   safeBuffer
-	// gentle is the signal that asks it to end, for one that does not heed its input.
+	// gentle is the signal that asks the server to end, if it does not end with its input.
 	gentle string
-	// ended is closed at its end, when err is what it ended with.
+	// ended is closed when the process has ended. err is then its exit error.
 	ended chan struct{}
 	err   error
 }
 
-// safeBuffer holds what a process prints, while it prints.
+// safeBuffer is a buffer for what a process prints. It can be read while the process prints.
 type safeBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -140,8 +140,8 @@ func startServer(ctx context.Context, cmd *exec.Cmd, t target) (*process, error)
 	}
 }
 
-// stop ends the server by the end of its input, or by its gentle signal; one that does not
-// heed it is terminated, and killed if it doesn't heed that. Only a crash is an error.
+// stop closes the server's input and sends its gentle signal, if it has one. If the server does
+// not end then, stop sends SIGTERM, and after that SIGKILL. It returns an error only for a crash.
 func (s *process) stop() error {
 	s.stdin.Close()
 	if s.gentle != "" {
@@ -165,8 +165,8 @@ func (s *process) stop() error {
 	return s.crash()
 }
 
-// crash is why the server ended if no one asked it to: with a panic, or by a signal that is
-// not one of stop's.
+// crash returns the error with which the server ended by itself: with a panic, or by a signal
+// that stop does not send. It returns nil if the server ended because of stop.
 func (s *process) crash() error {
 	var exit *exec.ExitError
 	if !errors.As(s.err, &exit) {
@@ -176,7 +176,7 @@ func (s *process) crash() error {
 	if ok && status.Signaled() && (status.Signal() == syscall.SIGTERM || status.Signal() == syscall.SIGKILL) {
 		return nil
 	}
-	// What a virtual machine exits with that was terminated.
+	// Java's virtual machine exits with this code after SIGTERM.
 	if exit.ExitCode() == 128+int(syscall.SIGTERM) {
 		return nil
 	}

@@ -17,8 +17,8 @@ import (
 
 var proxies = []*proxy{nginx, haproxy}
 
-// legs are the proxy's runs: our cases through it, and our load while the server behind it,
-// or the proxy itself, is started anew.
+// legs returns the proxy's legs: our cases through it, and our load while the server behind it,
+// or the proxy itself, is restarted.
 func (p *proxy) legs() []leg {
 	var legs []leg
 	add := func(link string, secure bool, do func(*workshop, context.Context, *proxy, leg) row) {
@@ -101,7 +101,7 @@ http {
 `), nil
 	},
 	without: map[string]string{
-		// The published module's clients and servers show the same, about one time in ten.
+		// With the published module's clients and servers the case also fails, about one time in ten.
 		"timeout_on_sleeping_server": "it answers 502 for the server's reset, which may come before the client's own clock",
 	},
 	command: func(ctx context.Context, file string) *exec.Cmd {
@@ -116,7 +116,7 @@ var haproxy = &proxy{
 	config: func(dir string, front, back target) (string, error) {
 		bind, server := "proto h2", "proto h2"
 		if front.certs != nil {
-			// It wants chain and key in one file.
+			// haproxy wants certificate chain and key in one file.
 			var both []byte
 			for _, name := range []string{front.certs.Cert, front.certs.Key} {
 				data, err := os.ReadFile(name)

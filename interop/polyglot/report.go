@@ -17,18 +17,18 @@ type result struct {
 	detail string
 }
 
-// row is how a leg went.
+// row has the results of a leg.
 type row struct {
 	name    string
 	results []result
-	// without has cases that were left out, and why.
+	// without has the cases that were left out, and why.
 	without map[string]string
-	// note is what else there is to say of it.
+	// note is a remark for the table.
 	note string
 	err  error
 }
 
-// failedWith adds errors, if they are some.
+// failedWith returns the row with those of errs added that are not nil.
 func (r row) failedWith(errs ...error) row {
 	r.err = errors.Join(append([]error{r.err}, errs...)...)
 	return r
@@ -57,7 +57,7 @@ type report struct {
 
 func newReport(to io.Writer) *report { return &report{to: to} }
 
-// add notes a row, and says what failed.
+// add adds a row to the report, and prints its counts and failures.
 func (r *report) add(line row) {
 	r.rows = append(r.rows, line)
 	passed, failed := line.count()
@@ -77,7 +77,7 @@ func (r *report) leaveOut(name, why string) {
 	r.absent = append(r.absent, name+": "+why)
 }
 
-// print prints the table, what was left out, and the counts.
+// print prints the table, the cases and peers that were left out, and the counts.
 func (r *report) print() {
 	fmt.Fprintln(r.to)
 	t := tabwriter.NewWriter(r.to, 0, 8, 2, ' ', 0)

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// loadTime is how long a load lasts, during which the server is started anew so often.
+	// loadTime is how long a load lasts. In that time the server is restarted restarts times.
 	loadTime     = 7 * time.Second
 	restartEvery = 2 * time.Second
 	restarts     = 3
 )
 
-// restartUnderTheirLoad has the peer call a server of ours while that is started anew.
+// restartUnderTheirLoad makes the peer's client call our server while that server is restarted.
 func restartUnderTheirLoad(ctx context.Context, w *workshop, l leg) row {
 	return w.compareRestarts(l.name, func(p programs.Programs, kill bool) (outcomes, error) {
 		t, err := l.target(w)
@@ -33,7 +33,7 @@ func restartUnderTheirLoad(ctx context.Context, w *workshop, l leg) row {
 	})
 }
 
-// restartUnderOurLoad has a client of ours call the peer's server while that is started anew.
+// restartUnderOurLoad makes our client call the peer's server while that server is restarted.
 func restartUnderOurLoad(ctx context.Context, w *workshop, l leg) row {
 	return w.compareRestarts(l.name, func(p programs.Programs, kill bool) (outcomes, error) {
 		t, err := l.target(w)
@@ -47,8 +47,8 @@ func restartUnderOurLoad(ctx context.Context, w *workshop, l leg) row {
 	})
 }
 
-// restartBehindProxy has a client of ours call a server of ours through the proxy while the
-// server is started anew.
+// restartBehindProxy makes our client call our server through the proxy while the server is
+// restarted.
 func (w *workshop) restartBehindProxy(ctx context.Context, p *proxy, l leg) row {
 	return w.compareRestarts(l.name, func(m programs.Programs, kill bool) (outcomes, error) {
 		g, err := w.passage(p, l)
@@ -67,8 +67,8 @@ func (w *workshop) restartBehindProxy(ctx context.Context, p *proxy, l leg) row 
 	})
 }
 
-// restartOfProxy has a client of ours call a server of ours through the proxy while that is
-// started anew.
+// restartOfProxy makes our client call our server through the proxy while the proxy is
+// restarted.
 func (w *workshop) restartOfProxy(ctx context.Context, p *proxy, l leg) row {
 	return w.compareRestarts(l.name, func(m programs.Programs, kill bool) (outcomes, error) {
 		g, err := w.passage(p, l)
@@ -88,17 +88,17 @@ func (w *workshop) restartOfProxy(ctx context.Context, p *proxy, l leg) row {
 	})
 }
 
-// restarted is a server, and calls to it.
+// restarted has a server that is restarted, and the load that calls it meanwhile.
 type restarted struct {
 	server func() *exec.Cmd
 	load   func() (outcomes, error)
-	// gentle is the signal that has it end in peace. Without one it is the end of its input,
-	// and the server is a single process, that can be killed.
+	// gentle is the signal that makes the server end gracefully. If it is empty, the end of its
+	// input does that, and the server is a single process, which SIGKILL can end.
 	gentle string
 }
 
-// compareRestarts wants ours to show no kind of error that the published module does not show
-// where servers end gracefully, and none but a lost connection's where they are killed.
+// compareRestarts requires that ours shows no kind of error that the published module does not
+// show. If servers are killed, the error of a lost connection is allowed in any case.
 func (w *workshop) compareRestarts(name string, run func(p programs.Programs, kill bool) (outcomes, error)) row {
 	out := row{name: name}
 	for _, kill := range []bool{false, true} {
@@ -118,7 +118,8 @@ func (w *workshop) compareRestarts(name string, run func(p programs.Programs, ki
 	return out
 }
 
-// run makes the load while the server, which listens at t, is started anew from time to time.
+// run starts the server, which listens at t, and the load. It restarts the server several times
+// while the load runs, and returns the load's outcomes.
 func (r restarted) run(ctx context.Context, t target, kill bool) (outcomes, error) {
 	s, err := r.start(ctx, t)
 	if err != nil {
@@ -164,8 +165,8 @@ func (r restarted) start(ctx context.Context, t target) (*process, error) {
 	return s, err
 }
 
-// kill ends s with all its connections. One that has a gentle signal may be several processes,
-// of which SIGKILL ends one: SIGTERM has them all end at once.
+// kill ends s with all its connections. A server with a gentle signal may be several processes.
+// SIGKILL would end only one of them, but SIGTERM makes all of them end at once.
 func (r restarted) kill(s *process) {
 	if r.gentle == "" {
 		_ = s.cmd.Process.Kill()

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// scripted is a peer whose programs are beside this file and take the same flags.
+// scripted is a peer whose programs are in a folder next to this file. The programs of all such
+// peers take the same flags.
 type scripted struct {
 	// client and server are the commands, without flags.
 	client, server func(*workshop) []string
@@ -53,13 +54,13 @@ func (s scripted) load(ctx context.Context, w *workshop, t target, seconds float
 	return readLoad(ctx, s.command(ctx, w, append(s.call(w, t), "--load", strconv.FormatFloat(seconds, 'f', -1, 64))))
 }
 
-// into completes a peer with what all scripted ones have in common.
+// into sets the functions of p that are the same for all scripted peers.
 func (s scripted) into(p *peer) *peer {
 	p.server, p.client, p.load = s.serve, s.cases, s.load
 	return p
 }
 
-// Why servers leave out what needs more than their library has.
+// Reasons to leave out cases that the library of a peer's server can't support.
 const (
 	noReports        = "the library has no load reports, or wants more packages for them"
 	noTrailers       = "the library sends trailers with errors only"
@@ -116,7 +117,8 @@ var nodePeer = node.into(&peer{
 	name:  "grpc-js",
 	tools: []string{"node", "npm"},
 	build: func(ctx context.Context, w *workshop) error {
-		// Modules are looked for from the place of a script on.
+		// node looks for modules in the script's folder and above it, so the scripts must be
+		// where the modules are.
 		if err := w.copySource("node"); err != nil {
 			return err
 		}
@@ -159,15 +161,15 @@ var rustPeer = rust.into(&peer{
 	},
 })
 
-// path is a path below the folder of packages and programs.
+// path returns a path below the folder of packages and programs.
 func (w *workshop) path(parts ...string) string {
 	return filepath.Join(append([]string{w.dir}, parts...)...)
 }
 
 func (w *workshop) protos() string { return filepath.Join(w.root, "proto") }
 
-// copySource copies a folder that is beside this file to where packages are, but for files
-// that are there.
+// copySource copies a folder next to this file to the folder of packages and programs. It does
+// not write files that are already there with the same text.
 func (w *workshop) copySource(name string) error {
 	from := filepath.Join(w.source, name)
 	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
@@ -187,7 +189,7 @@ func (w *workshop) copySource(name string) error {
 			return err
 		}
 		if old, err := os.ReadFile(to); err == nil && bytes.Equal(old, data) {
-			return nil // what is built of it is up to date
+			return nil // keeps the file's time, so that it is not built again
 		}
 		return os.WriteFile(to, data, 0o644)
 	})

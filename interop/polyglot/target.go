@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/interop/testcerts"
 )
 
-// certificates are what a server shows and a client trusts.
+// certificates has the certificate and key of a server, and the authority that clients trust.
 type certificates struct {
 	testcerts.Files
 	serverName string
@@ -18,7 +18,7 @@ type certificates struct {
 type target struct {
 	host string
 	port int
-	// certs are nil in plain text.
+	// certs is nil for plaintext.
 	certs *certificates
 }
 

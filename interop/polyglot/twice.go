@@ -8,9 +8,11 @@ import (
 	"google.golang.org/grpc/interop/internal/programs"
 )
 
-// twice fills in a row. Cases that fail are run again: some clients give up when the machine
-// is too slow for them. Those that fail again are run with the published module in place of
-// ours, and what fails with that too is the other side's. The row's note tells of both.
+// twice runs cases and fills in a row. It runs failed cases again, because some clients give up
+// if the machine is too slow. If cases fail again, it runs them with the published module in
+// place of ours. Those that fail with that too count as passed, because the fault is the other
+// side's. The row's note names the cases that pass the second time, and those that fail with the
+// published module.
 func (w *workshop) twice(out row, run func(p programs.Programs, only []string) ([]result, error)) row {
 	var err error
 	if out.results, err = run(w.ours, nil); err != nil {
@@ -18,7 +20,7 @@ func (w *workshop) twice(out row, run func(p programs.Programs, only []string) (
 	}
 	for _, next := range []struct {
 		programs programs.Programs
-		pardons  bool // whether a case is pardoned that has this outcome
+		pardons  bool // the outcome of the run with which a failed case counts as passed
 		why      string
 	}{
 		{w.ours, true, "passes the second time"},
@@ -37,7 +39,7 @@ func (w *workshop) twice(out row, run func(p programs.Programs, only []string) (
 	return out
 }
 
-// failedCases are the names of cases that failed.
+// failedCases returns the names of the cases that failed.
 func failedCases(results []result) (names []string) {
 	for _, r := range results {
 		if !r.ok {
@@ -47,7 +49,7 @@ func failedCases(results []result) (names []string) {
 	return names
 }
 
-// pardon has cases count as passed that failed and have the outcome ok in again.
+// pardon makes those failed cases count as passed whose outcome in again is ok.
 func (r *row) pardon(again []result, ok bool, why string) {
 	for _, a := range again {
 		for i := range r.results {

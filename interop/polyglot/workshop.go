@@ -21,18 +21,19 @@ func (o options) wants(leg string) bool {
 	return o.run.MatchString(leg) && !o.skip.MatchString(leg)
 }
 
-// workshop is where programs are built, and what all of them use.
+// workshop has the folders in which programs are built, and what all legs use.
 type workshop struct {
 	options
-	// dir, root and source are absolute: of packages, of the module, of this command.
+	// dir, root and source are absolute paths: of the folder of packages and programs, of the
+	// root of the module, and of this command's folder.
 	dir, root, source string
 	certs             testcerts.Files
-	// ours is this module's programs, or the published one's in their place; published is
-	// the latter's, to compare with.
+	// ours has this module's programs, or with the flag -published the published module's.
+	// published has the published module's, to compare with.
 	ours, published programs.Programs
 }
 
-// prepare makes certificates and our own programs.
+// prepare makes certificates, and builds the programs of this module and of the published one.
 func (w *workshop) prepare(ctx context.Context, scratch string) (err error) {
 	if w.certs, err = testcerts.Write(scratch); err != nil {
 		return err

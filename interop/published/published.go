@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package published pins the published google.golang.org/grpc that the interoperability
-// programs are also built against. It has no code of its own: interop/matrix copies the
-// sources of package interop and of its programs over this module and builds them there.
+// Package published pins the version of the published google.golang.org/grpc against which
+// the interoperability programs are also built. It has no code: package
+// interop/internal/programs copies its go.mod and go.sum, and the sources of package interop
+// and its programs, to a temporary folder and builds the programs there.
 package published
 
 import (
-	// What those sources import, so that `go mod tidy` keeps it.
+	// The imports of the copied sources, so that `go mod tidy` keeps the modules that they need.
 	_ "github.com/cncf/xds/go/xds/data/orca/v3"
 	_ "github.com/cncf/xds/go/xds/service/orca/v3"
 	_ "google.golang.org/grpc"

@@ -7,8 +7,9 @@
 //	server -addr 127.0.0.1:10000 -tls -cert server.pem -key server-key.pem
 //	server -addr 127.0.0.1:10000,127.0.0.1:10001,127.0.0.1:10002
 //
-// At each of several addresses there is a server of its own. Once all accept connections
-// it prints "listening on" and the addresses, separated by commas, on one line.
+// If there are several addresses, a separate server listens at each. Once all accept
+// connections the program prints "listening on" and the addresses, separated by commas, on
+// one line.
 package main
 
 import (
@@ -88,7 +89,7 @@ func run(o options) error {
 	return nil
 }
 
-// listen listens at every address, or at none.
+// listen listens at all addresses. If it fails for one, it closes the listeners of the others.
 func listen(network string, addrs []string) ([]net.Listener, error) {
 	var listeners []net.Listener
 	for _, addr := range addrs {

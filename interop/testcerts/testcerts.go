@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package testcerts makes a certificate authority and a server certificate for one test
-// run. Keys are never stored with the sources, so none can expire or leak.
+// run. The sources contain no certificates and keys, so none can expire or leak.
 package testcerts
 
 import (
@@ -18,11 +18,12 @@ import (
 	"time"
 )
 
-// ServerName is a name that the server certificate is valid for, beside localhost and the
-// loopback addresses.
+// ServerName is a name that the server certificate is valid for. It is also valid for localhost
+// and the loopback addresses.
 const ServerName = "interop.test"
 
-// lifetime also reaches into the past, for clocks that do not agree.
+// lifetime is how long before and after its creation a certificate is valid. It is valid before
+// because clocks may differ.
 const lifetime = 24 * time.Hour
 
 // Files are the paths of PEM files.
@@ -33,7 +34,7 @@ type Files struct {
 }
 
 // Write makes a new authority and a server certificate signed by it, and writes them into
-// dir. The authority's key is forgotten.
+// dir. It does not write the authority's key, which nothing else needs.
 func Write(dir string) (Files, error) {
 	f := Files{
 		CA:   filepath.Join(dir, "ca.pem"),

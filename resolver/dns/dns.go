@@ -3,7 +3,7 @@
 // Package dns registers the resolver for targets like dns:///host:port and
 // dns://server/host:port. Package grpc imports it.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package dns
 
 import (
@@ -17,15 +17,15 @@ func init() {
 	resolver.Register(dns.NewBuilder())
 }
 
-// SetResolvingTimeout sets the longest that one lookup may take, for all channels: 30
-// seconds by default. It applies from the next lookup on.
+// SetResolvingTimeout sets the timeout of one lookup, for all channels. The default is 30 seconds.
+// It applies from the next lookup on.
 func SetResolvingTimeout(timeout time.Duration) {
 	dns.SetResolvingTimeout(timeout)
 }
 
-// SetMinResolutionInterval sets the least time between the end of one lookup and the
-// start of the next, for all channels: 30 seconds by default. What a channel wants
-// sooner waits. Lookups that fail are repeated with a back-off instead.
+// SetMinResolutionInterval sets the shortest time between the end of one lookup and the start of
+// the next, for all channels. The default is 30 seconds. If a channel asks for a lookup sooner, the
+// lookup is delayed. After a failed lookup, the time to the next one is a back-off instead.
 func SetMinResolutionInterval(d time.Duration) {
 	dns.SetMinResolutionInterval(d)
 }

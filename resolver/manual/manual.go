@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manual holds a resolver that tells a channel what the program says, for tests
+// Package manual has a resolver that passes states from the program to a channel. It is for tests,
 // and for programs that know their servers by other means.
 package manual
 
@@ -10,19 +10,19 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Resolver is a Builder and a Resolver in one. It is meant for one channel: built for
-// several, it serves the last. UpdateState and CC may be called from any goroutine; the
-// callbacks are to be set before the first Build.
+// Resolver is both a Builder and a Resolver. It is meant for one channel: if it is built for
+// several, it serves the last. UpdateState and CC are safe for concurrent use. The callbacks must
+// be set before the first Build.
 type Resolver struct {
 	scheme string
 
-	// delivery is held while the channel gets a state, so that an older one does not
-	// reach it after a newer one. It is locked before mu.
+	// delivery is held while the channel gets a state, so that an older state does not reach it
+	// after a newer one. It comes before mu in the lock order.
 	delivery sync.Mutex
 
 	mu   sync.Mutex // never held while the channel or a callback runs
 	cc   resolver.ClientConn
-	last *resolver.State // what the next Build begins with; nil for nothing
+	last *resolver.State // the state that the next Build passes to the channel; nil if there is none
 
 	// BuildCallback is called at the start of Build.
 	BuildCallback func(resolver.Target, resolver.ClientConn, resolver.BuildOptions)
@@ -30,13 +30,13 @@ type Resolver struct {
 	CloseCallback func()
 	// ResolveNowCallback is called by ResolveNow.
 	ResolveNowCallback func(resolver.ResolveNowOptions)
-	// UpdateStateCallback is called with the channel's answer to each state. Build starts a
-	// goroutine for it, as the channel holds a lock until Build returns.
+	// UpdateStateCallback is called with the error that the channel returned for each state. Build
+	// calls it in a new goroutine, as the channel holds a lock until Build returns.
 	UpdateStateCallback func(err error)
 }
 
-// NewBuilderWithScheme returns a resolver for the scheme. It is not registered: give it
-// to grpc.WithResolvers, or to resolver.Register.
+// NewBuilderWithScheme returns a resolver for the scheme. It is not registered: pass it to
+// grpc.WithResolvers or to resolver.Register.
 func NewBuilderWithScheme(scheme string) *Resolver {
 	return &Resolver{
 		scheme:              scheme,
@@ -47,16 +47,16 @@ func NewBuilderWithScheme(scheme string) *Resolver {
 	}
 }
 
-// InitialState sets the state that a channel gets while the resolver is built for it.
-// Without one it gets none until UpdateState.
+// InitialState sets the state that a channel gets when the resolver is built for it. Without it,
+// the channel gets no state until UpdateState.
 func (r *Resolver) InitialState(s resolver.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = &s
 }
 
-// Build makes r the resolver of the channel and tells it the initial or last state. A
-// channel that leaves idleness builds its resolver again.
+// Build makes r the resolver of the channel, and passes the initial or last state to the channel. A
+// channel that leaves idle mode calls Build again.
 func (r *Resolver) Build(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	r.BuildCallback(target, cc, opts)
 	if told, err := r.begin(cc); told {
@@ -65,7 +65,7 @@ func (r *Resolver) Build(target resolver.Target, cc resolver.ClientConn, opts re
 	return r, nil
 }
 
-// begin makes cc the channel, and tells it the last state if there is one.
+// begin makes cc the channel, and passes it the last state. told reports whether there was one.
 func (r *Resolver) begin(cc resolver.ClientConn) (told bool, err error) {
 	r.delivery.Lock()
 	defer r.delivery.Unlock()
@@ -82,22 +82,23 @@ func (r *Resolver) begin(cc resolver.ClientConn) (told bool, err error) {
 // Scheme returns the scheme that the resolver was made for.
 func (r *Resolver) Scheme() string { return r.scheme }
 
-// ResolveNow calls the callback.
+// ResolveNow calls ResolveNowCallback.
 func (r *Resolver) ResolveNow(o resolver.ResolveNowOptions) { r.ResolveNowCallback(o) }
 
-// Close calls the callback.
+// Close calls CloseCallback.
 func (r *Resolver) Close() { r.CloseCallback() }
 
-// UpdateState tells the channel the state, and the next one that is built for. Before
-// Build it is the same as InitialState. What the channel calls while it takes a state,
-// such as its balancer, must not call UpdateState; ResolveNowCallback may.
+// UpdateState passes the state to the channel, and keeps it for the next Build. Before Build it
+// does the same as InitialState. Code that the channel calls while it gets a state, such as its
+// balancer, must not call UpdateState. ResolveNowCallback may call it.
 func (r *Resolver) UpdateState(s resolver.State) {
 	if told, err := r.tell(s); told {
 		r.UpdateStateCallback(err)
 	}
 }
 
-// tell makes s the last state, and tells the channel if there is one.
+// tell makes s the last state, and passes it to the channel. told reports whether there is a
+// channel.
 func (r *Resolver) tell(s resolver.State) (told bool, err error) {
 	r.delivery.Lock()
 	defer r.delivery.Unlock()
@@ -111,8 +112,8 @@ func (r *Resolver) tell(s resolver.State) (told bool, err error) {
 	return true, cc.UpdateState(s)
 }
 
-// CC returns the channel that the resolver was built for last. It panics before Build,
-// as a test that forgot to dial should.
+// CC returns the channel that the resolver was last built for. It panics if there was no Build, so
+// that a test that forgot to dial fails.
 func (r *Resolver) CC() resolver.ClientConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()

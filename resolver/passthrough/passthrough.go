@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package passthrough registers the resolver for targets like
-// passthrough:///host:port, which gives the dialer the endpoint as it stands. Package
-// grpc imports it.
+// Package passthrough registers the resolver for targets like passthrough:///host:port. The dialer
+// gets the endpoint unchanged. Package grpc imports this package.
 package passthrough
 
 import (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ringhash lets a resolver say by which key the policy ring_hash places an
-// endpoint on its ring (gRFC A76), so that it stays there when its address changes.
+// Package ringhash lets a resolver set the key by which the policy ring_hash places an endpoint on
+// its ring (gRFC A76), so that the endpoint keeps its places when its address changes.
 //
 // Experimental: this API may change in a later release.
 package ringhash
@@ -10,15 +10,15 @@ import "google.golang.org/grpc/resolver"
 
 type key struct{}
 
-// SetHashKey returns the endpoint with a key. The one that was given is not changed.
-// Endpoints should have different keys.
+// SetHashKey returns a copy of the endpoint with a key. Different endpoints should have different
+// keys.
 func SetHashKey(endpoint resolver.Endpoint, hashKey string) resolver.Endpoint {
 	endpoint.Attributes = endpoint.Attributes.WithValue(key{}, hashKey)
 	return endpoint
 }
 
-// HashKey returns the key of an endpoint, empty without one: its first address counts
-// then.
+// HashKey returns the key of an endpoint, or "" if it has none. The policy then uses the first
+// address as the key.
 func HashKey(endpoint resolver.Endpoint) string {
 	k, _ := endpoint.Attributes.Value(key{}).(string)
 	return k

@@ -3,18 +3,19 @@
 // Package opentelemetry measures and traces the RPCs of channels and servers with
 // OpenTelemetry. A channel made with DialOption, or a server with ServerOption, records
 //
-//   - metrics of RPCs and their attempts (gRFC A66; of retries, off by default: A96), and
-//     those of balancers, connections and the like (gRFC A79) that the program names in
-//     [MetricsOptions], in the instruments of the MeterProvider it gives;
-//   - traces (gRFC A72): a span for each RPC of a client, in it one for each attempt, and
-//     one for each RPC of a server, with the messages as events, from the TracerProvider
-//     it gives.
+//   - metrics of RPCs and their attempts (gRFC A66), metrics of retries (gRFC A96), which
+//     are off by default, and metrics of balancers, connections and the like (gRFC A79).
+//     [MetricsOptions] say which are recorded, and have the MeterProvider to record them
+//     with.
+//   - traces (gRFC A72): a client's RPC has a span, with a child span for each attempt. A
+//     server's RPC has a span too. Messages are events of the spans. The TracerProvider is
+//     in the TraceOptions.
 //
-// Neither falls back to the providers that OpenTelemetry holds for the process. Several
-// of these options may be given; each records on its own.
+// Without these providers nothing is recorded: the global providers of OpenTelemetry are
+// not used. A channel or server may have several of these options; each records on its own.
 //
-// An RPC of which only metrics are recorded costs one allocation on each side. Labels are
-// kept for each method and status that occurs, up to a bound.
+// An RPC of which only metrics are recorded costs one allocation on each side. The set of
+// labels for each method and status that occurs is kept, up to a bound.
 package opentelemetry
 
 import (
@@ -41,31 +42,32 @@ type MetricsOptions struct {
 	// MeterProvider makes the instruments. Nothing is measured if it is nil.
 	MeterProvider metric.MeterProvider
 
-	// Metrics are those that are recorded, by their names; nil stands for those of
-	// DefaultMetrics. Names that nobody knows are ignored.
+	// Metrics are the names of the metrics to record. Nil means DefaultMetrics. Unknown
+	// names are ignored.
 	Metrics *stats.MetricSet
 
-	// MethodAttributeFilter says of a method of a server, "/package.Service/Method",
-	// whether its name may be the value of the label grpc.method, and of the span; "other"
-	// is there if it returns false. nil lets all methods pass. Those that are not registered
-	// with the server are "other" in any case: clients can make up any number of names.
+	// MethodAttributeFilter reports whether the name of a server's method,
+	// "/package.Service/Method", may be the value of the label grpc.method, and part of the
+	// span's name. If it returns false, they have "other". A nil filter accepts all methods.
+	// Methods that are not registered with the server are always "other", because clients
+	// can make up any number of names.
 	//
-	// A client's methods are "other" unless the call has the option grpc.StaticMethod,
-	// which generated code gives.
+	// A client's methods are "other" in the label unless the call has the option
+	// grpc.StaticMethod, which generated code passes.
 	MethodAttributeFilter func(string) bool
 
-	// OptionalLabels are the names of labels that are off by default and are to be on,
-	// for all metrics that have them: grpc.lb.locality and grpc.lb.backend_service of
-	// attempts, grpc.client.call.custom (package experimental/stats has the function to set
-	// it), and those that the metrics of balancers and connections come with.
+	// OptionalLabels are the names of labels to record that are off by default. Each applies
+	// to all metrics that have it. They are grpc.lb.locality and grpc.lb.backend_service of
+	// attempts, grpc.client.call.custom, which a function of package experimental/stats sets,
+	// and the optional labels of the metrics of balancers and connections.
 	OptionalLabels []string
 
-	// A later release may have more here, and a struct of these must be written with names.
+	// A later release may add fields, so composite literals must name their fields.
 	_ struct{}
 }
 
-// DialOption returns an option that has the RPCs of a channel recorded. It sees them where
-// an interceptor would that is chained at the option's place.
+// DialOption returns an option that records the RPCs of a channel. It sees an RPC where an
+// interceptor would that is chained at the same place in the list of options.
 func DialOption(o Options) grpc.DialOption {
 	return &dialOption{client: plugin.NewClient(o.config())}
 }
@@ -75,11 +77,11 @@ type dialOption struct {
 	client *plugin.Client
 }
 
-// ChannelTelemetry is where package grpc finds the plugin.
+// ChannelTelemetry returns the plugin. Package grpc calls it.
 func (o *dialOption) ChannelTelemetry() telemetry.Client { return o.client }
 
-// ServerOption returns an option that has the RPCs of a server recorded, from their arrival
-// until their status is sent, interceptors included.
+// ServerOption returns an option that records the RPCs of a server, from their arrival until
+// their status is sent, including interceptors.
 func ServerOption(o Options) grpc.ServerOption {
 	return &serverOption{server: plugin.NewServer(o.config())}
 }
@@ -89,7 +91,7 @@ type serverOption struct {
 	server *plugin.Server
 }
 
-// ServerTelemetry is where package grpc finds the plugin.
+// ServerTelemetry returns the plugin. Package grpc calls it.
 func (o *serverOption) ServerTelemetry() telemetry.Server { return o.server }
 
 func (o *Options) config() plugin.Config {
@@ -109,9 +111,9 @@ func (o *Options) config() plugin.Config {
 	return c
 }
 
-// DefaultMetrics returns the names of the metrics that are recorded if the program does not
-// say: those below, and those that other packages have registered with experimental/stats as
-// on by default. It is to be called after the program's init functions.
+// DefaultMetrics returns the names of the metrics that are recorded if the program names none:
+// those of the constants in this package, and those that other packages have registered with
+// experimental/stats as on by default. Call it after the program's init functions have run.
 func DefaultMetrics() *stats.MetricSet {
 	return stats.NewMetricSet(
 		ClientAttemptStartedMetricName,

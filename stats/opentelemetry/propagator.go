@@ -9,10 +9,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// GRPCTraceBinPropagator carries the identity of a span in the metadata grpc-trace-bin, as
-// OpenCensus does (gRFC A72), for programs that move from it to OpenTelemetry. The value
-// that it gives a carrier is bytes, not text, which the metadata of RPCs takes; of what is
-// not such a value it takes no notice. What cannot be carried is the trace state.
+// GRPCTraceBinPropagator carries the identity of a span in the metadata entry grpc-trace-bin,
+// as OpenCensus does (gRFC A72), for programs that move from OpenCensus to OpenTelemetry. The
+// value that it sets in a carrier is bytes, not text; the metadata of RPCs accepts that. It
+// ignores values that it can't decode. It does not carry the trace state.
 type GRPCTraceBinPropagator struct{}
 
 var _ propagation.TextMapPropagator = GRPCTraceBinPropagator{}
@@ -38,7 +38,8 @@ func (GRPCTraceBinPropagator) Extract(ctx context.Context, carrier propagation.T
 // Fields implements propagation.TextMapPropagator.
 func (GRPCTraceBinPropagator) Fields() []string { return []string{traceBinKey} }
 
-// The encoding: a version, then fields, each behind its number (OpenCensus' BinaryEncoding).
+// The encoding is a version, followed by fields, each preceded by its number (OpenCensus'
+// BinaryEncoding).
 const (
 	traceVersion = 0
 	traceIDField = 0

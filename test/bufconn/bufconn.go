@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bufconn is a network inside one process: a [net.Listener] whose connections
-// are two buffers in memory. It is for tests that want a client and a server without
-// a port:
+// Package bufconn is a network inside one process: a [net.Listener] each of whose
+// connections is two buffers in memory. It is for tests that want a client and a server
+// without a port:
 //
 //	lis := bufconn.Listen(64 << 10)
 //	go server.Serve(lis)
@@ -12,9 +12,9 @@
 //		}),
 //		grpc.WithTransportCredentials(insecure.NewCredentials()))
 //
-// Connections behave as those of a socket do: they buffer what is written, writes wait
-// when the buffer is full, deadlines hold. No goroutine is behind them, and all waiting
-// is by condition variables and timers, so that they work within testing/synctest.
+// Connections behave as sockets do: they buffer what is written, writes wait while the
+// buffer is full, and deadlines apply. They have no goroutines and wait only on condition
+// variables and timers, so they work within testing/synctest.
 package bufconn
 
 import (
@@ -23,17 +23,17 @@ import (
 	"sync"
 )
 
-// Listener accepts the connections that its own Dial makes. Its methods are safe for
-// concurrent use.
+// Listener accepts the connections that its own methods Dial and DialContext make. Its
+// methods are safe for concurrent use.
 type Listener struct {
 	size   int
-	offers chan net.Conn // unbuffered: a Dial meets an Accept
+	offers chan net.Conn // unbuffered, so that Dial waits for Accept
 	closed chan struct{}
 	close  sync.Once
 }
 
-// Listen returns a listener whose connections hold up to sz bytes in each direction;
-// less than 1 counts as 1. The memory is taken as it is needed.
+// Listen returns a listener whose connections buffer up to sz bytes in each direction. A
+// sz below 1 means 1. Memory is allocated as it is needed.
 func Listen(sz int) *Listener {
 	return &Listener{
 		size:   max(sz, 1),
@@ -53,14 +53,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends all calls to Accept and Dial, now and later. Connections live on. It
-// returns nil.
+// Close makes all current and later calls of Accept and Dial fail. Connections stay open.
+// It returns nil.
 func (l *Listener) Close() error {
 	l.close.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr returns an address that says bufconn for both its parts.
+// Addr returns an address whose network and text are both "bufconn".
 func (l *Listener) Addr() net.Addr { return addr{} }
 
 // Dial is DialContext without a context.
@@ -69,12 +69,12 @@ func (l *Listener) Dial() (net.Conn, error) {
 }
 
 // DialContext waits for an Accept and returns the client's end of the connection. It
-// fails with the context's error when that is done first, and with an error that is
-// [net.ErrClosed] when the listener is closed.
+// fails with the context's error if ctx ends first, and with an error that is
+// [net.ErrClosed] if the listener is closed.
 func (l *Listener) DialContext(ctx context.Context) (net.Conn, error) {
 	client, server := newPair(l.size)
 	select {
-	case <-l.closed: // decides when an Accept waits, too
+	case <-l.closed: // checked first: the select below could choose an Accept instead
 		return nil, errClosed
 	default:
 	}
@@ -88,7 +88,7 @@ func (l *Listener) DialContext(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// closedError is net.ErrClosed in the word that tests look for.
+// closedError is net.ErrClosed with the text that tests look for.
 type closedError struct{}
 
 func (closedError) Error() string { return "closed" }

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// conn is one end of a connection. Besides net.Conn it offers what the transport asks
-// of a socket: to wait for input without a buffer, and to try a write.
+// conn is one end of a connection. It is a net.Conn, and also has the abilities that the
+// transport wants of a socket: it can wait for input without a buffer, and can try a write.
 type conn struct {
 	readyreader.BaseLayer
 	in, out *pipe
@@ -30,7 +30,8 @@ func newPair(size int) (client, server *conn) {
 func (c *conn) Read(p []byte) (int, error)  { return c.in.read(p) }
 func (c *conn) Write(p []byte) (int, error) { return c.out.write(p) }
 
-// ReadOnReady is Read into a buffer that is taken once there is something to read.
+// ReadOnReady is Read into a buffer from pool, which it takes only once there is something to
+// read.
 func (c *conn) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	for {
 		if err := c.in.awaitInput(); err != nil {
@@ -48,11 +49,11 @@ func (c *conn) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, erro
 	}
 }
 
-// TryWrite writes what there is room for.
+// TryWrite writes as much as there is room for, without waiting.
 func (c *conn) TryWrite(p []byte) (int, error) { return c.out.tryWrite(p) }
 
-// Close ends everything that waits on this end. The other end still reads what was
-// written, and then io.EOF.
+// Close makes all calls that wait on this end return. The other end can still read what was
+// written, and then gets io.EOF.
 func (c *conn) Close() error {
 	c.in.closeReader()
 	c.out.closeWriter()

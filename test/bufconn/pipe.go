@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-// firstSize is what a pipe's buffer begins with; it doubles up to the limit.
+// firstSize is the first size of a pipe's buffer, in bytes. The size doubles up to the limit.
 const firstSize = 4 << 10
 
 // pipe carries the bytes of one direction.
@@ -20,18 +20,18 @@ type pipe struct {
 
 	mu           sync.Mutex
 	ring         []byte
-	start, count int // the bytes that wait are count ones from start on, round the end
+	start, count int // the unread bytes are the count bytes from start on, wrapping round the end
 	reader       end
 	writer       end
 }
 
-// end is the reading or the writing end of a pipe. It belongs to the pipe's lock.
+// end is the reading or the writing end of a pipe. The pipe's lock guards it.
 type end struct {
 	closed bool
-	wake   *sync.Cond // what this end may be waiting for has changed
+	wake   *sync.Cond // broadcast when something has changed that this end may wait for
 
-	// expired says that the deadline is over. changes tells a timer that is late
-	// that its deadline is no longer the one that holds.
+	// expired says that the deadline is over. changes counts the deadlines that were
+	// set: a timer that fires late sees by it that its deadline was replaced.
 	expired bool
 	timer   *time.Timer
 	changes int
@@ -44,7 +44,7 @@ func newPipe(limit int) *pipe {
 	return p
 }
 
-// awaitInput returns nil when there is something to read.
+// awaitInput waits until there is something to read, and then returns nil.
 func (p *pipe) awaitInput() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,8 +60,8 @@ func (p *pipe) awaitInputLocked() error {
 	}
 }
 
-// inputState returns nil when there is something to read, and ErrWouldBlock when there
-// may be later.
+// inputState returns nil if there is something to read, and ErrWouldBlock if there is
+// nothing yet.
 func (p *pipe) inputState() error {
 	switch {
 	case p.reader.closed:
@@ -97,7 +97,7 @@ func (p *pipe) tryRead(b []byte) (int, error) {
 	return p.take(b), nil
 }
 
-// outputState returns nil when there is room, and ErrWouldBlock when there may be later.
+// outputState returns nil if there is room, and ErrWouldBlock if there is none yet.
 func (p *pipe) outputState() error {
 	switch {
 	case p.writer.closed, p.reader.closed:
@@ -142,7 +142,7 @@ func (p *pipe) tryWrite(b []byte) (int, error) {
 	return n, nil
 }
 
-// take moves bytes out of the ring.
+// take moves bytes from the ring to b.
 func (p *pipe) take(b []byte) int {
 	n := min(len(b), p.count)
 	first := copy(b[:n], p.ring[p.start:])
@@ -150,13 +150,13 @@ func (p *pipe) take(b []byte) int {
 	p.start = (p.start + n) % len(p.ring)
 	p.count -= n
 	if p.count == 0 {
-		p.start = 0 // the next write is likely to be one copy
+		p.start = 0 // so that the next write is likely to need only one copy
 	}
 	p.writer.wake.Broadcast()
 	return n
 }
 
-// put moves bytes into the ring, as many as the limit allows.
+// put copies bytes from b into the ring, as many as the limit allows.
 func (p *pipe) put(b []byte) int {
 	n := min(len(b), p.limit-p.count)
 	if n == 0 {
@@ -185,7 +185,7 @@ func (p *pipe) grow(need int) {
 	p.ring, p.start = ring, 0
 }
 
-// closeReader drops what was not read: nobody will.
+// closeReader closes the reading end, and drops the unread bytes.
 func (p *pipe) closeReader() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,7 +199,7 @@ func (p *pipe) closeWriter() {
 	p.closeEnd(&p.writer)
 }
 
-// closeEnd wakes both ends, since each waits for the other.
+// closeEnd closes an end. It wakes both ends, because each may wait for the other.
 func (p *pipe) closeEnd(e *end) {
 	e.closed = true
 	p.setDeadline(e, time.Time{})
@@ -219,7 +219,7 @@ func (p *pipe) setWriteDeadline(t time.Time) {
 	p.setDeadline(&p.writer, t)
 }
 
-// setDeadline replaces the deadline of an end; the zero time is none.
+// setDeadline replaces the deadline of an end. The zero time means no deadline.
 func (p *pipe) setDeadline(e *end, t time.Time) {
 	if e.timer != nil {
 		e.timer.Stop()

@@ -14,18 +14,18 @@ import (
 	"unicode/utf8"
 )
 
-// A test stands beside what it tests, and is named after it. X_test.go, or X_more_test.go
-// where more says what of X it looks at, stands beside
+// A test file is in the folder of the code that it tests, and is named after it. In the folder
+// of X_test.go, or of X_aspect_test.go, which tests one aspect of X, there must be
 //
 //   - X.go, or X_more.go for one system or build tag, or
-//   - package X, if it is of the package as a whole.
+//   - package X, if the file tests the package as a whole.
 //
-// Test files without a test, benchmark, fuzz target or example of their own (a harness, a
-// fake, TestMain) may have any name. So may those of a folder that has nothing but tests:
-// they test what stands elsewhere, and are named after that.
+// Test files without a test, benchmark, fuzz target or example (a harness, a fake, TestMain)
+// may have any name. So may test files in a folder that has only tests: they test code of
+// other folders, and are named after that.
 
-// lonely returns the test files below root, of all modules, that are named after nothing
-// beside them.
+// lonely returns the test files below root, of all modules, that are not named after code in
+// their folder.
 func lonely(root string) (found []string, err error) {
 	folders := map[string]*folder{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -49,12 +49,12 @@ func lonely(root string) (found []string, err error) {
 	return found, err
 }
 
-// folder is one of a module.
+// folder has what lonely must know of a folder of Go files.
 type folder struct {
 	path  string
-	pkg   string   // the package's name; "" if nothing but tests and documentation is here
-	stems []string // of its files: their names without ".go"
-	tests []string // the stems of files that test something, without "_test"
+	pkg   string   // the package's name; "" if the folder has only tests and documentation
+	stems []string // the names of its files, without ".go"
+	tests []string // the names of files with tests, without "_test.go"
 }
 
 func (f *folder) add(name string) error {
@@ -87,7 +87,8 @@ func (f *folder) lonely() (found []string) {
 	return found
 }
 
-// has reports whether something here is what a test is named after.
+// has reports whether the folder has a file or package that a test file with this stem is named
+// after.
 func (f *folder) has(test string) bool {
 	for _, stem := range append(f.stems, f.pkg, filepath.Base(f.path)) {
 		if test == stem || strings.HasPrefix(test, stem+"_") || strings.HasPrefix(stem, test+"_") {
@@ -97,7 +98,7 @@ func (f *folder) has(test string) bool {
 	return false
 }
 
-// tests reports whether a file has a function that `go test` runs, but for TestMain.
+// tests reports whether a file has a function, other than TestMain, that `go test` runs.
 func tests(file *ast.File) bool {
 	for _, d := range file.Decls {
 		fn, ok := d.(*ast.FuncDecl)

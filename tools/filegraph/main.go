@@ -5,16 +5,17 @@
 //	go run ./tools/filegraph [-v] [-fields] PACKAGE...
 //	go run ./tools/filegraph -walk
 //
-// An arrow goes from a file to each other file of the package that declares a name it
-// uses: a type, function, variable, constant or method, with -fields a field, too. The
-// files are put in the order in which the fewest arrows go upward, from a file to one
-// above it; a package without a circle has none. No rule forbids circles: a type stands with its
-// methods. Reported are the arrows, those that go upward, and how many files lie on a circle; with
-// -v each of them by name, and the names that tie a circle.
+// An arrow goes from a file to each other file of the package that declares a name that the
+// file uses: a type, function, variable, constant or method, and with -fields also a field.
+// The command puts the files in the order in which the fewest arrows go upward, that is, from
+// a file to one that comes before it. In a package without circles no arrow goes upward. No
+// rule forbids circles, as a type and its methods belong together. The command prints how many
+// arrows there are, how many of them go upward, and how many files are on circles. With -v it
+// also prints these arrows and files, and the names for which there are arrows on a circle.
 //
-// With -walk it shows the way of a DATA frame from the socket to RecvMsg, function by
-// function, and where that comes back into a file that it left. It has to be run in the
-// module's root.
+// With -walk it prints the path of a DATA frame from the socket to RecvMsg, function by
+// function, and marks where the path returns to a file that it has left. It must then be run
+// in the module's root.
 package main
 
 import (
@@ -80,8 +81,8 @@ type listed struct {
 	DepOnly    bool
 }
 
-// list returns the packages that patterns name in dir, and where the export data of
-// everything they import is.
+// list returns the packages that patterns name in dir, and the paths of the files with the
+// export data of all packages that they import.
 func list(dir string, patterns []string) (pkgs []listed, exports map[string]string, err error) {
 	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "--"}, patterns...)...)
 	cmd.Dir = dir
@@ -108,14 +109,14 @@ func list(dir string, patterns []string) (pkgs []listed, exports map[string]stri
 	}
 }
 
-// graph is the files of a package, and for each the others that it refers to.
+// graph has the files of a package, and for each the other files that it refers to.
 type graph struct {
 	files []string
 	refs  []map[int]bool
-	by    map[[2]int][]string // the names that an arrow stands for, without order
+	by    map[[2]int][]string // the names for which there is an arrow, in no order
 }
 
-// load parses and checks p, and draws its graph.
+// load parses and type-checks p, and returns its graph.
 func load(p listed, exports map[string]string, fields bool) (*graph, error) {
 	fset := token.NewFileSet()
 	var parsed []*ast.File
@@ -154,7 +155,7 @@ func load(p listed, exports map[string]string, fields bool) (*graph, error) {
 	return g, nil
 }
 
-// counts reports whether a use of obj, of the package, is an arrow.
+// counts reports whether a use of obj, which the package declares, makes an arrow.
 func counts(obj types.Object, fields bool) bool {
 	if v, ok := obj.(*types.Var); ok && v.IsField() {
 		return fields
@@ -166,12 +167,12 @@ func counts(obj types.Object, fields bool) bool {
 	return ok && f.Signature().Recv() != nil
 }
 
-// report is what is to be told of a graph.
+// report is what is printed of a graph.
 type report struct {
 	files, arrows int
 	upward        [][2]string
 	circles       [][]string
-	ties          [][]string // for each circle: the arrows on it, with the names they stand for
+	ties          [][]string // for each circle, the arrows on it and their names
 }
 
 func (r *report) add(o report) {
@@ -219,11 +220,11 @@ func (g *graph) measure() report {
 	return r
 }
 
-// order is where each file stands, from above: an order in which few arrows go upward. It
-// moves one file after the other to where it is best, until none gains by it.
+// order returns the place of each file, from the top, in an order in which few arrows go upward.
+// It moves each file in turn to its best place, until moving a file no longer helps.
 func (g *graph) order() []int {
-	// Who is referred to least, and refers to most, begins above; but for arrows on circles
-	// everything stands right from the beginning.
+	// Within a circle, the files with the most arrows to others and the fewest from others
+	// start at the top. All arrows between circles go downward from the start.
 	weight := make([]int, len(g.files))
 	for from, refs := range g.refs {
 		for to := range refs {
@@ -249,12 +250,12 @@ func (g *graph) order() []int {
 	return place
 }
 
-// settle moves f in order to where the fewest arrows of its own go upward, and reports
-// whether there are fewer than before.
+// settle moves f, in order, to the place where the fewest arrows from and to f go upward. It
+// reports whether there are fewer than before.
 func (g *graph) settle(order []int, f int) bool {
 	old := slices.Index(order, f)
 	rest := slices.Delete(slices.Clone(order), old, old+1)
-	up := 0 // arrows of f that go upward if it stands at the very top
+	up := 0 // how many arrows from and to f go upward if f is at the top
 	for _, o := range rest {
 		if g.refs[o][f] {
 			up++
@@ -282,7 +283,8 @@ func (g *graph) settle(order []int, f int) bool {
 	return true
 }
 
-// circles are the files that reach each other, and what ties them.
+// circles returns the groups of files that refer to each other in circles, and the arrows within
+// each group.
 func (g *graph) circles() (found, ties [][]string) {
 	for _, group := range g.groups() {
 		if len(group) == 1 {
@@ -305,7 +307,8 @@ func (g *graph) circles() (found, ties [][]string) {
 	return found, ties
 }
 
-// groups are the strongly connected components (Tarjan), those that are referred to first.
+// groups returns the strongly connected components, by Tarjan's algorithm. A component comes
+// after those that it refers to.
 func (g *graph) groups() (found [][]int) {
 	index, low := make([]int, len(g.files)), make([]int, len(g.files))
 	var stack []int

@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// step is a function on the way of something through the files of the module.
+// step is a function on a path through the files of the module.
 type step struct {
-	depth int    // its caller is the last step before it with depth-1; 0: another goroutine brings it
-	file  string // below the module's root
+	depth int    // its caller is the last step before it with depth-1; at 0 a goroutine begins or takes over
+	file  string // the path below the module's root
 	name  string // Type.method, or function
 }
 
-// walk is such a way. What is told no more than a number of it, such as a window, is beside
-// the way.
+// walk is such a path. It leaves out code that gets only a number of what is on the path, such as
+// flow control, which gets its length.
 type walk struct {
 	what  string
 	steps []step
@@ -32,9 +32,10 @@ const (
 	transportDir = "internal/transport/"
 )
 
-// arrival is how a DATA frame comes to its stream: with the header, the payload lies in the
-// read buffer. (A frame that is longer than that has its rest read straight from the socket
-// to the memory of its message.) receiver is the file and the type that hears of it.
+// arrival returns the path of a DATA frame to its stream. It is that of a frame whose payload is
+// in the read buffer together with the header. (The rest of a longer frame is read straight from
+// the socket into the memory of its message.) receiver and typ are the file and the type that
+// receive the payload.
 func arrival(receiver, typ string) []step {
 	return []step{
 		{0, h2Dir + "reader.go", "reader.readFrame"},
@@ -60,7 +61,7 @@ func arrival(receiver, typ string) []step {
 	}
 }
 
-// walks are the ways of a DATA frame, from the socket to RecvMsg.
+// walks are the paths of a DATA frame, from the socket to RecvMsg.
 var walks = []walk{
 	{"a DATA frame, on a server", append(arrival("server_receiver.go", "serverReceiver"),
 		step{0, "server_stream.go", "serverStream.RecvMsg"},
@@ -82,7 +83,7 @@ var walks = []walk{
 	)},
 }
 
-// caller returns the place of the step that calls the one at i; -1 for none.
+// caller returns the index of the step that calls the step at i, or -1 if there is none.
 func (w walk) caller(i int) int {
 	for j := i - 1; j >= 0; j-- {
 		if w.steps[j].depth == w.steps[i].depth-1 {
@@ -92,8 +93,8 @@ func (w walk) caller(i int) int {
 	return -1
 }
 
-// returns are the steps at which the way comes back into a file that it has left. That a
-// function ends, and its caller goes on, is no step.
+// returns returns the indexes of the steps at which the path returns to a file that it has left.
+// A function's return to its caller does not count.
 func (w walk) returns() (back []int) {
 	seen := map[string]bool{}
 	for i, s := range w.steps {
@@ -106,8 +107,8 @@ func (w walk) returns() (back []int) {
 	return back
 }
 
-// check reports what of the way is not so in the code below root: each step is a function of
-// its file, and its caller names it.
+// check returns an error if the path does not match the code below root: each step must be a
+// function of its file, and its caller must use its name.
 func (w walk) check(root string) error {
 	bodies := make([]*ast.BlockStmt, len(w.steps))
 	for i, s := range w.steps {
@@ -125,7 +126,8 @@ func (w walk) check(root string) error {
 	return nil
 }
 
-// function finds one by its name, Type.method or function.
+// function returns the body of the function with this name, which is Type.method or function. It
+// returns nil if there is none.
 func function(f *ast.File, name string) *ast.BlockStmt {
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package repository has tests of what no package owns: which version this module stands in for,
-// and that the public workflows run what a change has to pass.
+// Package repository has tests of facts that belong to no package: which version this module
+// replaces, and that the public workflows run all checks that a change has to pass.
 package repository

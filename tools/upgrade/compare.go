@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// api asks apidiff what programs see of the exported names that differ.
+// api returns the differences in the exported API, by apidiff.
 func (c *comparison) api(ctx context.Context, older, newer release) ([]string, error) {
 	export := filepath.Join(c.scratch, "export")
 	if _, err := output(ctx, older.dir, c.apidiff, "-m", "-w", export, module); err != nil {
@@ -22,7 +22,7 @@ func (c *comparison) api(ctx context.Context, older, newer release) ([]string, e
 	return apiChanges(out), err
 }
 
-// apiChanges reads what apidiff prints, and leaves internal packages out.
+// apiChanges parses apidiff's output, and leaves internal packages out.
 func apiChanges(text string) (found []string) {
 	kind := ""
 	for line := range strings.Lines(text) {
@@ -39,10 +39,11 @@ func apiChanges(text string) (found []string) {
 
 var internalPackage = regexp.MustCompile(`^- (package )?\S*\binternal\b`)
 
-// variable is the name of an environment variable, as those of gRPC are named.
+// variable matches names like those of gRPC's environment variables.
 var variable = regexp.MustCompile(`^(GRPC|GRPCGO|GOOGLE|GCE|CSM|XDS|ALTS|OTEL)_[A-Z0-9_]+$`)
 
-// environment compares the variables that the compiled packages name.
+// environment returns the differences in the names of environment variables in the compiled
+// packages.
 func (c *comparison) environment(ctx context.Context, older, newer release) ([]string, error) {
 	was, err := namedVariables(ctx, older.dir)
 	if err != nil {
@@ -52,7 +53,8 @@ func (c *comparison) environment(ctx context.Context, older, newer release) ([]s
 	return changes(was, is), err
 }
 
-// namedVariables looks for names of variables among the string constants of compiled packages.
+// namedVariables returns the names of environment variables among the string constants of the
+// compiled packages.
 func namedVariables(ctx context.Context, dir string) (found []string, err error) {
 	out, err := output(ctx, dir, "go", "list", "-export", "-f", "{{.Export}}", module+"/...")
 	if err != nil {
@@ -68,8 +70,8 @@ func namedVariables(ctx context.Context, dir string) (found []string, err error)
 	return found, nil
 }
 
-// variablesIn reads the symbols of a compiled package: those of string constants are named after
-// their text, such as go:string."THE TEXT".
+// variablesIn returns the names of environment variables among the symbols of a compiled package.
+// The symbol of a string constant contains its text, as in go:string."THE TEXT".
 func variablesIn(symbols string) (found []string) {
 	for line := range strings.Lines(symbols) {
 		_, text, ok := strings.Cut(strings.TrimSpace(line), `go:string."`)
@@ -80,12 +82,13 @@ func variablesIn(symbols string) (found []string) {
 	return found
 }
 
-// differingProbes runs those of ./parity with both releases.
+// differingProbes runs the probes of ./parity with both releases, and returns those that print
+// something else.
 func (c *comparison) differingProbes(ctx context.Context) ([]string, error) {
 	if !c.probes {
 		return nil, nil
 	}
-	// It exits with 1 where there is a difference, which is what is asked for.
+	// The command exits with 1 if there is a difference. Here that is not an error.
 	out, err := output(ctx, filepath.Join(c.top, "parity"), "go", "run", ".", "-between", c.from+","+c.to)
 	found := probesIn(out)
 	if len(found) > 0 {
@@ -94,7 +97,8 @@ func (c *comparison) differingProbes(ctx context.Context) ([]string, error) {
 	return found, err
 }
 
-// probesIn reads what the command parity prints: the line of a probe, and its indented lines.
+// probesIn parses the output of the command parity: the line of a probe, and the indented lines
+// after it.
 func probesIn(text string) (found []string) {
 	for line := range strings.Lines(text) {
 		if name, ok := strings.CutPrefix(line, "DIFFERENT "); ok {
@@ -112,7 +116,7 @@ var (
 	status   = regexp.MustCompile(`(?mi)^[ \t*-]*(status|implemented in|last updated)[ \t*]*:[ \t*]*(.*)$`)
 )
 
-// unnamedProposals are gRFCs whose number no file of this repository has.
+// unnamedProposals returns the gRFCs whose numbers are in no file of this repository.
 func (c *comparison) unnamedProposals() (found []string, err error) {
 	if c.grfc == "" {
 		return nil, nil
@@ -139,7 +143,7 @@ func (c *comparison) unnamedProposals() (found []string, err error) {
 	return found, nil
 }
 
-// statusOf is what the head of a gRFC says of it.
+// statusOf returns the status, the implementations and the date in the head of a gRFC.
 func statusOf(text string) string {
 	var said []string
 	for _, m := range status.FindAllStringSubmatch(text[:min(len(text), 2000)], -1) {
@@ -158,7 +162,7 @@ func (c *comparison) namedProposals() (map[string]bool, error) {
 	return named, err
 }
 
-// places are the files that name the release.
+// places returns the files that name the release.
 func (c *comparison) places() (found []string, err error) {
 	version := regexp.MustCompile(`google\.golang\.org/grpc ` + regexp.QuoteMeta(c.from) + `\b`)
 	err = c.eachFile(func(name, text string) {
@@ -169,7 +173,7 @@ func (c *comparison) places() (found []string, err error) {
 	return append(found, "version.go", "README.md: tables, after they were measured", "CHANGELOG.md"), err
 }
 
-// eachFile calls f with each file of this repository that ends in one of endings.
+// eachFile calls f for each file of this repository whose name ends in one of endings.
 func (c *comparison) eachFile(f func(name, text string), endings ...string) error {
 	return filepath.WalkDir(c.top, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command upgrade prints what has to be done so that this module stands in for another release
-// of google.golang.org/grpc, as a list to work off:
+// Command upgrade prints a list of what has to be done so that this module can replace another
+// release of google.golang.org/grpc:
 //
 //	go run ./tools/upgrade [-from v1.84.0] [-apidiff bin/apidiff] [-grfc FOLDER] [-probes=false] v1.85.0
 //
-// It compares two published releases from outside: what they export, which environment variables
-// they name, which modules they require, which packages and tests they have, and what the probes
-// of ./parity print with each. No function's body is shown or copied.
+// It compares what can be seen of two published releases from outside: what they export, which
+// environment variables they name, which modules they require, which packages and tests they have,
+// and what the probes of ./parity print with each. It shows and copies no function's body.
 package main
 
 import (
@@ -27,13 +27,13 @@ import (
 
 const module = "google.golang.org/grpc"
 
-// comparison is of two releases.
+// comparison compares two releases.
 type comparison struct {
 	from, to string
-	apidiff  string // the program
-	grfc     string // a folder with the gRFCs; "" for none
+	apidiff  string // the path of the program apidiff
+	grfc     string // a folder with the gRFCs; "" if there is none
 	probes   bool
-	top      string // of this module
+	top      string // the root of this module
 	scratch  string
 }
 
@@ -82,7 +82,7 @@ func (c *comparison) prepare() (err error) {
 	return err
 }
 
-// write prints one section after the other. One that fails says so, and the others follow.
+// write prints all sections. If one fails, its text says so, and write goes on with the next.
 func (c *comparison) write(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(out, "# From %s to %s\n", c.from, c.to)
 	var older, newer release

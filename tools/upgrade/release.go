@@ -15,15 +15,16 @@ import (
 	"strings"
 )
 
-// release is what is known of one from outside.
+// release is what the command finds out about a release.
 type release struct {
-	dir      string   // a module that requires it and nothing else
-	packages []string // below the module's path, but for internal ones
+	dir      string   // the folder of a module that requires only this release
+	packages []string // the packages of the module, without internal ones
 	requires []string // "module version"
 	tests    []string // "package: TestName"
 }
 
-// fetch downloads a release by the go command, into its cache.
+// fetch downloads a release with the go command into the module cache, and returns what the
+// command finds out about it.
 func fetch(ctx context.Context, dir, version string) (r release, err error) {
 	r.dir = dir
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -59,7 +60,7 @@ func fetch(ctx context.Context, dir, version string) (r release, err error) {
 	return r, nil
 }
 
-// requirements reads a go.mod: what it requires itself, and the version of Go.
+// requirements returns the version of Go and the direct requirements in a go.mod.
 func requirements(ctx context.Context, dir, gomod string) (found []string, err error) {
 	out, err := output(ctx, dir, "go", "mod", "edit", "-json", gomod)
 	if err != nil {
@@ -84,7 +85,8 @@ func requirements(ctx context.Context, dir, gomod string) (found []string, err e
 	return found, nil
 }
 
-// testNames returns the names of the tests below root. It looks at names alone.
+// testNames returns the names of the tests below root. It looks only at names, not at the tests'
+// code.
 func testNames(root string) (found []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
@@ -113,7 +115,7 @@ func isTest(name string) bool {
 		strings.HasPrefix(name, "Fuzz")
 }
 
-// changes returns what is in one of two lists alone: "new: x", then "gone: x".
+// changes returns the entries that are in only one of two lists: first "new: x", then "gone: x".
 func changes(older, newer []string) (found []string) {
 	in := func(list []string) map[string]bool {
 		set := make(map[string]bool, len(list))

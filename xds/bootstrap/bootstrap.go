@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bootstrap is where programs register the kinds of credentials that an xDS bootstrap
-// file may name, for the connections to control planes: in "channel_creds" (gRFC A27) and in
-// "call_creds" (gRFC A97) of a server.
+// Package bootstrap has the registry of the kinds of credentials that an xDS bootstrap file
+// may name. They secure the connections to control planes. A server entry of the file names
+// them in "channel_creds" (gRFC A27) and "call_creds" (gRFC A97).
 //
-// These are there from the start. Channel credentials: "google_default"; "insecure"; and "tls"
-// (gRFC A65), whose configuration may name the files "ca_certificate_file" (the system's roots
-// without it), "certificate_file" with "private_key_file", and "refresh_interval". Call
-// credentials: "jwt_token_file", whose configuration names the file of that name.
+// Some kinds are registered from the start. The channel credentials are "google_default",
+// "insecure", and "tls" (gRFC A65). The configuration of "tls" may name the file
+// "ca_certificate_file" (without it the system's roots are used), the files "certificate_file"
+// and "private_key_file", and the "refresh_interval". The call credentials are
+// "jwt_token_file", whose configuration names a file in a field that is also called
+// "jwt_token_file".
 //
 // Experimental: this API may change in a later release.
 package bootstrap
@@ -21,20 +23,20 @@ import (
 
 // ChannelCredentials makes channel credentials of one kind.
 type ChannelCredentials interface {
-	// Build makes credentials from the "config" of the bootstrap file, which is nil where the
+	// Build returns credentials for the "config" of the bootstrap file, which is nil if the
 	// file has none. It is called once to check the file, and once for each connection to a
-	// control plane. The function, if it is not nil, is called when the credentials are no
-	// longer in use.
+	// control plane. The returned function, if it is not nil, is called when the credentials
+	// are no longer in use.
 	Build(config json.RawMessage) (credentials.Bundle, func(), error)
-	// Name returns what the bootstrap file has as "type".
+	// Name returns the "type" by which the bootstrap file refers to these credentials.
 	Name() string
 }
 
 // CallCredentials makes call credentials of one kind.
 type CallCredentials interface {
-	// Build is like that of ChannelCredentials.
+	// Build works like ChannelCredentials.Build.
 	Build(config json.RawMessage) (credentials.PerRPCCredentials, func(), error)
-	// Name returns what the bootstrap file has as "type".
+	// Name returns the "type" by which the bootstrap file refers to these credentials.
 	Name() string
 }
 
@@ -44,8 +46,8 @@ var registry struct {
 	call    map[string]CallCredentials
 }
 
-// RegisterChannelCredentials makes c known to bootstrap files that are read from now on. The
-// letter case of names counts; of two with the same name the later one stays.
+// RegisterChannelCredentials registers c for bootstrap files that are read from now on. Names
+// are case-sensitive. c replaces credentials that are already registered under the same name.
 func RegisterChannelCredentials(c ChannelCredentials) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -55,14 +57,16 @@ func RegisterChannelCredentials(c ChannelCredentials) {
 	registry.channel[c.Name()] = c
 }
 
-// GetChannelCredentials returns what is registered by the name, nil if nothing is.
+// GetChannelCredentials returns the credentials registered under name, or nil if there are
+// none.
 func GetChannelCredentials(name string) ChannelCredentials {
 	registry.RLock()
 	defer registry.RUnlock()
 	return registry.channel[name]
 }
 
-// RegisterCallCredentials is RegisterChannelCredentials for call credentials.
+// RegisterCallCredentials registers call credentials in the way that
+// RegisterChannelCredentials registers channel credentials.
 func RegisterCallCredentials(c CallCredentials) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -72,7 +76,7 @@ func RegisterCallCredentials(c CallCredentials) {
 	registry.call[c.Name()] = c
 }
 
-// GetCallCredentials returns what is registered by the name, nil if nothing is.
+// GetCallCredentials returns the credentials registered under name, or nil if there are none.
 func GetCallCredentials(name string) CallCredentials {
 	registry.RLock()
 	defer registry.RUnlock()

@@ -36,7 +36,7 @@ func (insecureCreds) Build(json.RawMessage) (credentials.Bundle, func(), error) 
 	return insecure.NewBundle(), nothing, nil
 }
 
-// jwtTokenFile is that of gRFC A97.
+// jwtTokenFile makes the call credentials "jwt_token_file" of gRFC A97.
 type jwtTokenFile struct{}
 
 func (jwtTokenFile) Name() string { return "jwt_token_file" }

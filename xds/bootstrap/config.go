@@ -8,7 +8,7 @@ import (
 
 func nothing() {}
 
-// unmarshal takes a configuration that isn't there for an empty one.
+// unmarshal decodes config into to. It treats a missing configuration as an empty one.
 func unmarshal(config json.RawMessage, to any) error {
 	if len(config) == 0 {
 		return nil

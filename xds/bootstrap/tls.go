@@ -15,12 +15,13 @@ import (
 	"google.golang.org/grpc/credentials/tls/certprovider/pemfile"
 )
 
-// tlsCreds is that of gRFC A65: TLS with certificates that are read anew from time to time.
+// tlsCreds makes the channel credentials "tls" of gRFC A65: TLS with certificates that are
+// read again at regular intervals.
 type tlsCreds struct{}
 
 func (tlsCreds) Name() string { return "tls" }
 
-// tlsConfig is of the form that the file watcher's configuration has.
+// tlsConfig has the same form as the configuration of the file watcher (package pemfile).
 type tlsConfig struct {
 	CA          string          `json:"ca_certificate_file,omitempty"`
 	Certificate string          `json:"certificate_file,omitempty"`
@@ -36,7 +37,7 @@ func (tlsCreds) Build(config json.RawMessage) (credentials.Bundle, func(), error
 	if in.CA == "" && in.Certificate == "" && in.Key == "" {
 		return &tlsBundle{creds: &watched{}}, nothing, nil
 	}
-	js, err := json.Marshal(in) // what it shall not see, such as a SPIFFE bundle map, is gone
+	js, err := json.Marshal(in) // fields that the file watcher must not see, such as a SPIFFE bundle map, are dropped
 	if err != nil {
 		return nil, nil, fmt.Errorf("tls: %w", err)
 	}
@@ -47,7 +48,7 @@ func (tlsCreds) Build(config json.RawMessage) (credentials.Bundle, func(), error
 	return &tlsBundle{creds: &watched{provider: p, roots: in.CA != ""}}, p.Close, nil
 }
 
-// tlsBundle has no per-RPC credentials and one mode.
+// tlsBundle has no per-RPC credentials and only one mode.
 type tlsBundle struct {
 	creds credentials.TransportCredentials
 }
@@ -59,10 +60,11 @@ func (b *tlsBundle) NewWithMode(mode string) (credentials.Bundle, error) {
 	return nil, fmt.Errorf("xds tls credentials have no mode %q", mode)
 }
 
-// watched is TLS for clients, which asks for the certificates of the moment in each handshake.
+// watched is TLS for clients. Each handshake uses the certificates that are current at that
+// time.
 type watched struct {
-	provider certprovider.Provider // nil: the system's roots, no certificate
-	roots    bool                  // whether the provider has roots
+	provider certprovider.Provider // nil means the system's roots and no client certificate
+	roots    bool                  // whether the provider provides roots
 	name     string
 }
 
@@ -82,7 +84,7 @@ func (w *watched) ClientHandshake(ctx context.Context, authority string, conn ne
 	return credentials.NewTLS(config).ClientHandshake(ctx, authority, conn)
 }
 
-// ServerHandshake fails: only clients read bootstrap files.
+// ServerHandshake always fails: bootstrap files configure clients of control planes only.
 func (*watched) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("xds tls credentials are for clients")
 }

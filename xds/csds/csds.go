@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package csds has Envoy's Client Status Discovery Service (gRFC A40): it shows the xDS
-// resources that this program has asked control planes for, as they came, and what is wrong with
-// those that are not in use. Programs that import package xds have it registered by package
-// admin.
+// Package csds implements Envoy's Client Status Discovery Service (gRFC A40). The service shows the
+// xDS resources that this program has requested from control planes, as it received them, and the
+// errors of those that it does not use. In programs that import package xds, package admin registers
+// this service.
 //
-// Whoever can call the service sees the resources, so a server for users should not have it.
+// Anyone who can call the service sees these resources, so do not register it on a server that the
+// public can reach.
 //
 // Experimental: this API may change in a later release.
 package csds
@@ -27,23 +28,24 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// ClientStatusDiscoveryServer implements the service for all xDS clients of the process. Make it
-// with NewClientStatusDiscoveryServer. Its methods may be called by any goroutine.
+// ClientStatusDiscoveryServer implements the service for all xDS clients of the process. Make one
+// with NewClientStatusDiscoveryServer. Its methods are safe for concurrent use.
 type ClientStatusDiscoveryServer struct {
 	from *source
 }
 
-// source is where the clients are: a function, so that who prints the server prints no configuration.
+// source leads to the clients. It holds a function, so that printing the server does not print
+// configurations.
 type source struct{ pool func() *xdsclient.Pool }
 
-// NewClientStatusDiscoveryServer returns an implementation, to be registered with a server. The
-// error is always nil.
+// NewClientStatusDiscoveryServer returns an implementation to register with a server. The error is
+// always nil.
 func NewClientStatusDiscoveryServer() (*ClientStatusDiscoveryServer, error) {
 	return &ClientStatusDiscoveryServer{from: &source{xdsclient.Default}}, nil
 }
 
-// StreamClientStatus answers each request with what there is at that time. The error is that of
-// FetchClientStatus.
+// StreamClientStatus answers each request with the status at that time. It fails where
+// FetchClientStatus would.
 func (s *ClientStatusDiscoveryServer) StreamClientStatus(stream statusv3.ClientStatusDiscoveryService_StreamClientStatusServer) error {
 	for {
 		req, err := stream.Recv()
@@ -63,9 +65,10 @@ func (s *ClientStatusDiscoveryServer) StreamClientStatus(stream statusv3.ClientS
 	}
 }
 
-// FetchClientStatus returns what there is, by client: a channel's is named by its target, that of
-// servers "#server". It fails with codes.InvalidArgument if the request has node matchers. What
-// exclude_resource_contents leaves out is left out.
+// FetchClientStatus returns the status of each xDS client. The client of a channel is named after the
+// channel's target; the client of servers is named "#server". It fails with codes.InvalidArgument if
+// the request has node matchers. It leaves out the contents of resources if the request sets
+// exclude_resource_contents.
 func (s *ClientStatusDiscoveryServer) FetchClientStatus(_ context.Context, req *statusv3.ClientStatusRequest) (*statusv3.ClientStatusResponse, error) {
 	if m := req.GetNodeMatchers(); len(m) > 0 {
 		return nil, status.Errorf(codes.InvalidArgument, "node_matchers are not supported, request contains node_matchers: %v", m)
@@ -82,10 +85,10 @@ func (s *ClientStatusDiscoveryServer) FetchClientStatus(_ context.Context, req *
 	return resp, nil
 }
 
-// Close does nothing: the service holds nothing.
+// Close does nothing, as the service holds no resources.
 func (*ClientStatusDiscoveryServer) Close() {}
 
-// configs returns the resources by type and name.
+// configs returns the resources sorted by type and name.
 func configs(list []client.Resource, withoutContents bool) []*statusv3.ClientConfig_GenericXdsConfig {
 	out := make([]*statusv3.ClientConfig_GenericXdsConfig, len(list))
 	for i := range list {

@@ -14,22 +14,24 @@ import (
 )
 
 const (
-	// authority is that of federation for Google's control plane (A47).
+	// authority is the authority in xDS resource names that stands for Google's control plane
+	// (A47).
 	authority = "traffic-director-c2p.xds.googleapis.com"
-	// ipv6Capable is what the node's metadata says of a machine that has an IPv6 address.
+	// ipv6Capable is the metadata key that tells the control plane that the machine has an
+	// IPv6 address.
 	ipv6Capable = "TRAFFICDIRECTOR_DIRECTPATH_C2P_IPV6_CAPABLE"
 )
 
-// platform is the machine, and the configuration for it.
+// platform is the machine that the program runs on, and the bootstrap configuration for it.
 type platform struct {
-	here      func() bool // whether targets are resolved by xDS
+	here      func() bool // reports whether targets are resolved by xDS
 	metadata  *metadata
-	uri       string // of the control plane, in place of Google's; "" for that
+	uri       string // of the control plane; "" means Google's
 	resolvers func(scheme string) resolver.Builder
 	pool      func() *xdsclient.Pool
 
 	mu      sync.Mutex
-	pending []*handedOver // wait for the configuration; nil while nobody asks for it
+	pending []*handedOver // resolvers that wait for the configuration; not empty while ask is getting it
 	config  *bootstrap.Config
 }
 
@@ -38,7 +40,8 @@ type (
 	list   = []any
 )
 
-// bootstrapFor returns the configuration for a machine, as a bootstrap file has it.
+// bootstrapFor returns the bootstrap configuration for a machine, in the JSON form of a
+// bootstrap file.
 func bootstrapFor(m machine, id uint64, uri string) ([]byte, error) {
 	servers := list{object{
 		"server_uri":      uri,
@@ -57,7 +60,7 @@ func bootstrapFor(m machine, id uint64, uri string) ([]byte, error) {
 	})
 }
 
-// configure makes the configuration the one of the process.
+// configure makes the configuration for a machine and sets it as the fallback of the process.
 func (p *platform) configure(m machine) (*bootstrap.Config, error) {
 	uri := p.uri
 	if uri == "" {
@@ -75,8 +78,9 @@ func (p *platform) configure(m machine) (*bootstrap.Config, error) {
 	return config, nil
 }
 
-// handOver makes the resolver of scheme xds, at once if the configuration is there. Otherwise
-// the machine is asked, which can take seconds, and the resolver made after that.
+// handOver returns a resolver of scheme xds. It builds the resolver at once if the
+// configuration is there. Otherwise it returns a resolver that waits: asking the metadata
+// server can take seconds.
 func (p *platform) handOver(t resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	h := &handedOver{platform: p, target: t, cc: cc, opts: opts}
 	if p.wait(h) {
@@ -85,7 +89,8 @@ func (p *platform) handOver(t resolver.Target, cc resolver.ClientConn, opts reso
 	return p.build("xds", t, cc, opts)
 }
 
-// wait is false if there is nothing to wait for.
+// wait adds h to those that wait for the configuration. It returns false if the configuration
+// is already there.
 func (p *platform) wait(h *handedOver) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +104,8 @@ func (p *platform) wait(h *handedOver) bool {
 	return true
 }
 
-// ask finds out what the machine is, and serves those that wait for it.
+// ask gets the facts about the machine, makes the configuration, and starts the resolvers
+// that wait for it.
 func (p *platform) ask() {
 	config, err := p.configure(p.metadata.machine())
 	p.mu.Lock()
@@ -112,7 +118,7 @@ func (p *platform) ask() {
 	}
 }
 
-// build makes a resolver of another scheme.
+// build makes a resolver with the registered builder of another scheme.
 func (p *platform) build(scheme string, t resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	b := p.resolvers(scheme)
 	if b == nil {
@@ -121,7 +127,8 @@ func (p *platform) build(scheme string, t resolver.Target, cc resolver.ClientCon
 	return b.Build(t, cc, opts)
 }
 
-// handedOver is a resolver that becomes another.
+// handedOver is a resolver that passes everything on to a resolver of scheme xds once that
+// has been built.
 type handedOver struct {
 	platform *platform
 	target   resolver.Target
@@ -130,10 +137,11 @@ type handedOver struct {
 
 	mu     sync.Mutex
 	closed bool
-	real   resolver.Resolver // nil until it is there
+	real   resolver.Resolver // nil until it has been built
 }
 
-// begin makes the other resolver, which may call the channel at once, and that this one.
+// begin builds the real resolver, which may call the channel at once, and this resolver
+// through the channel.
 func (h *handedOver) begin(err error) {
 	h.mu.Lock()
 	closed := h.closed

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package googledirectpath registers the resolver for targets like google-c2p:///service, and
+// Package googledirectpath registers the resolver for targets like google-c2p:///service and
 // google-c2p-experimental:///service, which client libraries of Google Cloud use. On a machine
-// of Google Cloud's, where the program has no bootstrap configuration of its own, such a target
-// is resolved by xDS, with a configuration for Google's control plane. Elsewhere it is resolved
-// by DNS.
+// of Google Cloud the resolver uses xDS, with a bootstrap configuration for Google's control
+// plane, unless the program has a bootstrap configuration of its own. In all other cases it
+// uses DNS.
 //
-// Programs import it for its effect:
+// Programs import it for its side effect:
 //
 //	import _ "google.golang.org/grpc/xds/googledirectpath"
 //
@@ -24,13 +24,13 @@ import (
 	_ "google.golang.org/grpc/xds" // registers the resolver of scheme xds
 )
 
-// Schemes of targets.
+// The schemes of the targets.
 const (
 	scheme             = "google-c2p"
 	schemeExperimental = "google-c2p-experimental"
 )
 
-// ownBootstrap is whether the program has a bootstrap configuration of its own.
+// ownBootstrap is true if the environment has a bootstrap configuration.
 var ownBootstrap = envconfig.XDSBootstrapFile != "" || envconfig.XDSBootstrapConfig != ""
 
 func init() {

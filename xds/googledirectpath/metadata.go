@@ -19,24 +19,24 @@ var logger = grpclog.Component("google-c2p")
 const (
 	// metadataTimeout bounds one request to the metadata server.
 	metadataTimeout = 10 * time.Second
-	// maxMetadata bounds its answer.
+	// maxMetadata bounds the size of a response of the metadata server, in bytes.
 	maxMetadata = 64 << 10
 )
 
-// machine is what the metadata server knows of it.
+// machine is what the metadata server knows about the machine that the program runs on.
 type machine struct {
-	zone string // "" if it can't be told
+	zone string // "" if it is not known
 	ipv6 bool   // whether it has an IPv6 address
 }
 
-// metadata asks the metadata server.
+// metadata is a client of Google Cloud's metadata server.
 type metadata struct {
 	host   func() string
 	client *http.Client
 }
 
-// newMetadata returns one that uses no proxy: the server is on the machine's own link. It keeps
-// no connection, as it is asked once.
+// newMetadata returns a metadata client. The client uses no proxy, because the metadata server
+// is on the machine's own link. It keeps no connection open, because normally it is used once.
 func newMetadata(host func() string) *metadata {
 	return &metadata{
 		host:   host,
@@ -44,7 +44,8 @@ func newMetadata(host func() string) *metadata {
 	}
 }
 
-// machine asks for both facts at once. What can't be told is logged, and left out.
+// machine requests both facts at the same time. If a request fails, machine logs it and leaves
+// that fact out.
 func (m *metadata) machine() (out machine) {
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// defaultUniverse is where Google's services are unless something else is said.
+// defaultUniverse is the domain of Google's services unless SetUniverseDomain sets another
+// one.
 const defaultUniverse = "googleapis.com"
 
 var universe struct {
@@ -16,9 +17,10 @@ var universe struct {
 	domain string // "" until SetUniverseDomain is called
 }
 
-// SetUniverseDomain says in which universe of Google Cloud's the services are; it is
-// googleapis.com by default. It has to be called before the first channel is made whose target
-// this package resolves. It fails if the domain is empty, or if another one is set already.
+// SetUniverseDomain sets the universe domain, the domain of the Google Cloud universe whose
+// services the program uses. The default is googleapis.com. It must be called before the
+// program makes the first channel whose target this package resolves. It fails if the domain
+// is empty, or if a different domain has already been set or used.
 func SetUniverseDomain(domain string) error {
 	universe.Lock()
 	defer universe.Unlock()
@@ -32,7 +34,7 @@ func SetUniverseDomain(domain string) error {
 	return nil
 }
 
-// currentUniverse settles the domain: it does not change once something was made with it.
+// currentUniverse returns the domain and fixes it: once it has been used, it can't change.
 func currentUniverse() string {
 	universe.Lock()
 	defer universe.Unlock()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stdout has an audit logger that writes to standard output, one JSON object a
-// line (gRFC A59). Importing it registers it as "stdout_logger". It has no configuration.
+// Package stdout has an audit logger that writes one JSON object a line to standard output
+// (gRFC A59). Importing the package registers the logger as "stdout_logger". The logger has
+// no configuration.
 //
 // Experimental: this API may change in a later release.
 package stdout
@@ -16,7 +17,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// Name is what policies call this logger.
+// Name is the name by which policies refer to this logger.
 const Name = "stdout_logger"
 
 var grpcLogger = grpclog.Component("authz-audit")
@@ -25,7 +26,7 @@ func init() {
 	audit.RegisterLoggerBuilder(builder{})
 }
 
-// entry is a line.
+// entry is the JSON form of one line.
 type entry struct {
 	Log record `json:"grpc_audit_log"`
 }
@@ -36,7 +37,7 @@ type record struct {
 	PolicyName     string `json:"policy_name"`
 	MatchedRule    string `json:"matched_rule"`
 	Authorized     bool   `json:"authorized"`
-	// Timestamp is when the logger was called: RFC 3339 in UTC, to the nanosecond.
+	// Timestamp is the time of the call of Log: RFC 3339 in UTC, with nanoseconds.
 	Timestamp string `json:"timestamp"`
 }
 
@@ -48,7 +49,8 @@ type builder struct{}
 
 func (builder) Name() string { return Name }
 
-// ParseLoggerConfig takes anything, and warns of what it won't heed.
+// ParseLoggerConfig accepts any configuration, and logs a warning if there is one, because
+// it is ignored.
 func (builder) ParseLoggerConfig(config json.RawMessage) (audit.LoggerConfig, error) {
 	if len(config) > 0 && string(config) != "{}" {
 		grpcLogger.Warningf("Stdout logger doesn't support custom configs. Ignoring:\n%s", config)
@@ -57,7 +59,7 @@ func (builder) ParseLoggerConfig(config json.RawMessage) (audit.LoggerConfig, er
 }
 
 func (builder) Build(audit.LoggerConfig) audit.Logger {
-	// A log.Logger writes whole lines, whoever else writes.
+	// A log.Logger writes each line whole, even if several goroutines log at once.
 	return &logger{out: log.New(os.Stdout, "", 0), now: time.Now}
 }
 

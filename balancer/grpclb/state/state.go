@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package state is how a resolver tells package grpclb the addresses of load balancers.
+// Package state lets a resolver pass the addresses of load balancers to package grpclb.
 package state
 
 import "google.golang.org/grpc/resolver"
 
 type key struct{}
 
-// State is what grpclb wants to know of a resolver, beside the addresses of servers.
+// State is what a resolver passes to grpclb in addition to the addresses of servers.
 type State struct {
-	// BalancerAddresses are those of the load balancers. The ServerName of each is the
-	// name that the balancer is verified by.
+	// BalancerAddresses are the addresses of the load balancers. The ServerName of each is the name
+	// by which grpclb verifies that load balancer.
 	BalancerAddresses []resolver.Address
 }
 
@@ -20,7 +20,7 @@ func Set(state resolver.State, s *State) resolver.State {
 	return state
 }
 
-// Get returns what Set put into state, which must not be changed; nil if there is nothing.
+// Get returns the State that Set put into state, or nil if there is none. It must not be changed.
 func Get(state resolver.State) *State {
 	s, _ := state.Attributes.Value(key{}).(*State)
 	return s

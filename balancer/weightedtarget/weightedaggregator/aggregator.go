@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package weightedaggregator makes one state and picker of those of several policies that
-// share the RPCs by weight.
+// Package weightedaggregator combines the states and pickers of several policies, which share the
+// RPCs by weight, into one.
 //
-// All of it may change or go in a later release.
+// All of this package may change or be removed in a later release.
 package weightedaggregator
 
 import (
@@ -24,22 +24,22 @@ var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
 
 var errEmpty = errors.New("weighted-target: no targets to pick from")
 
-// Aggregator takes the states of policies, each with an id, and reports theirs as a
-// whole: the best one of Ready, Connecting, Idle and TransientFailure. An RPC goes to one
-// of those in that state, at random by their weights. A policy that has failed counts as
-// failed until it is ready or idle (gRFC A28). It is safe for concurrent use.
+// Aggregator gets the states of policies, each of which has an id, and reports one state for all:
+// the best one, in the order Ready, Connecting, Idle, TransientFailure. An RPC goes to a policy in
+// that state, at random in proportion to the weights. A policy that has failed counts as failed
+// until it is ready or idle (gRFC A28). An Aggregator is safe for concurrent use.
 type Aggregator struct {
 	// Immutable.
 	cc     balancer.ClientConn
 	logger *grpclog.PrefixLogger
 	newWRR func() wrr.WRR
 
-	// mu is held during reports, so that cc sees them in order.
+	// mu is held during reports, so that cc gets them in order.
 	mu       sync.Mutex
 	started  bool
 	paused   bool
-	pending  bool                    // there is something to report after the pause
-	policies few.Map[string, policy] // localities mostly: one or two
+	pending  bool                    // ResumeStateUpdates must report
+	policies few.Map[string, policy] // usually localities: one or two
 }
 
 type policy struct {
@@ -47,20 +47,20 @@ type policy struct {
 	state  balancer.State
 }
 
-// New returns an aggregator that reports to cc, once it is started. newWRR returns what
-// chooses among the pickers.
+// New returns an Aggregator that reports to cc once it is started. newWRR returns the scheduler
+// that chooses among the pickers.
 func New(cc balancer.ClientConn, logger *grpclog.PrefixLogger, newWRR func() wrr.WRR) *Aggregator {
 	return &Aggregator{cc: cc, logger: logger, newWRR: newWRR}
 }
 
-// Start makes it report, from the next change on.
+// Start makes the Aggregator report, beginning with the next change.
 func (a *Aggregator) Start() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.started = true
 }
 
-// Stop ends reports, until the next Start, and removes all policies.
+// Stop ends reports until the next Start, and removes all policies.
 func (a *Aggregator) Stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,8 +68,8 @@ func (a *Aggregator) Stop() {
 	a.policies.Clear()
 }
 
-// Add adds a policy, Connecting until its state comes, and reports nothing. An id that is
-// there already stays as it is.
+// Add adds a policy and reports nothing. The policy is Connecting until its first UpdateState. If
+// there is a policy with the id, Add does nothing.
 func (a *Aggregator) Add(id string, weight uint32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,7 +79,7 @@ func (a *Aggregator) Add(id string, weight uint32) {
 	a.policies.Set(id, policy{weight, balancer.State{ConnectivityState: connectivity.Connecting, Picker: waiting}})
 }
 
-// Remove removes a policy, and reports nothing. Of an unknown id nothing comes.
+// Remove removes a policy and reports nothing. It ignores an unknown id.
 func (a *Aggregator) Remove(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,14 +95,14 @@ func (a *Aggregator) UpdateWeight(id string, newWeight uint32) {
 	}
 }
 
-// PauseStateUpdates holds reports back until ResumeStateUpdates.
+// PauseStateUpdates delays reports until ResumeStateUpdates.
 func (a *Aggregator) PauseStateUpdates() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.paused = true
 }
 
-// ResumeStateUpdates ends a pause, and reports if anything was held back.
+// ResumeStateUpdates ends a pause, and reports if a report was delayed.
 func (a *Aggregator) ResumeStateUpdates() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,7 +120,7 @@ func (a *Aggregator) NeedUpdateStateOnResume() {
 	a.pending = true
 }
 
-// UpdateState takes a policy's state and reports. Of an unknown id nothing comes.
+// UpdateState stores a policy's state and reports. It ignores an unknown id.
 func (a *Aggregator) UpdateState(id string, newState balancer.State) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,7 +128,7 @@ func (a *Aggregator) UpdateState(id string, newState balancer.State) {
 	if !ok {
 		return
 	}
-	// Its picker stays, too: RPCs are to fail meanwhile, and not to wait.
+	// The picker stays, too, so that RPCs fail meanwhile and do not wait.
 	retries := p.state.ConnectivityState == connectivity.TransientFailure && newState.ConnectivityState == connectivity.Connecting
 	if !retries {
 		a.policies.Set(id, policy{p.weight, newState})
@@ -136,7 +136,8 @@ func (a *Aggregator) UpdateState(id string, newState balancer.State) {
 	a.publish()
 }
 
-// publish reports, or notes that it has to. mu is held.
+// publish reports the state. During a pause it only records that ResumeStateUpdates must report.
+// The caller must hold mu.
 func (a *Aggregator) publish() {
 	if a.paused {
 		a.pending = true
@@ -151,7 +152,7 @@ func (a *Aggregator) publish() {
 	}
 }
 
-// whole returns the state of all policies.
+// whole returns the combined state of all policies.
 func (a *Aggregator) whole() balancer.State {
 	if a.policies.Len() == 0 {
 		return balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(errEmpty)}
@@ -171,7 +172,7 @@ func (a *Aggregator) picker(state connectivity.State) balancer.Picker {
 			chosen = append(chosen, p)
 		}
 	}
-	if len(chosen) == 0 { // all report what is not a state of a balancer
+	if len(chosen) == 0 { // all report Shutdown, which is no state of a balancer
 		chosen = all
 	}
 	weightless := !slices.ContainsFunc(chosen, func(p policy) bool { return p.weight > 0 })
@@ -179,7 +180,7 @@ func (a *Aggregator) picker(state connectivity.State) balancer.Picker {
 	for _, p := range chosen {
 		weight := int64(p.weight)
 		if weightless {
-			weight = 1 // rather than none of them
+			weight = 1 // if all weights are zero, all policies get the same share
 		}
 		w.Add(p.state.Picker, weight)
 	}

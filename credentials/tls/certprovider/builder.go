@@ -11,29 +11,30 @@ import (
 
 // Builder makes providers of one kind.
 type Builder interface {
-	// ParseConfig checks a configuration; which types it takes is the builder's own
-	// business, json.RawMessage should be one.
+	// ParseConfig checks a configuration. Each builder decides which types config may
+	// have; json.RawMessage should be one of them.
 	ParseConfig(config any) (*BuildableConfig, error)
-	// Name is what the kind is registered by.
+	// Name is the name that the builder is registered by.
 	Name() string
 }
 
-// BuildableConfig is a configuration that was checked. Make it with NewBuildableConfig.
+// BuildableConfig is a configuration that a Builder has checked. NewBuildableConfig makes one.
 type BuildableConfig struct {
 	name   string
 	config []byte
 	start  func(BuildOptions) Provider
 }
 
-// NewBuildableConfig returns the configuration of a provider of the builder of this name.
-// config stands for the configuration: where it, the name and the options are equal, a
-// provider is shared. start makes one.
+// NewBuildableConfig returns a configuration for the builder with this name. config
+// identifies the configuration: Build returns a shared provider if config, name and
+// BuildOptions are equal. start makes a provider.
 func NewBuildableConfig(name string, config []byte, start func(BuildOptions) Provider) *BuildableConfig {
 	return &BuildableConfig{name: name, config: config, start: start}
 }
 
-// Build returns a provider, one that exists if it is for the same thing. Each is to be
-// closed by whoever got it; what is shared goes with the last.
+// Build returns a provider. Those with equal name, config and opts share one underlying
+// provider. The caller must close the provider that it got; closing the last one closes
+// the underlying provider.
 func (bc *BuildableConfig) Build(opts BuildOptions) (Provider, error) {
 	return inUse.get(bc, opts)
 }
@@ -48,15 +49,15 @@ var builders = struct {
 	byName map[string]Builder
 }{byName: make(map[string]Builder)}
 
-// Register makes a builder known by its name, in place of any that had the name before. It
-// is meant for init functions.
+// Register registers a builder by its name. It replaces a builder that was registered by the
+// same name. It is meant for init functions.
 func Register(b Builder) {
 	builders.Lock()
 	defer builders.Unlock()
 	builders.byName[b.Name()] = b
 }
 
-// ParseConfig has the builder of this name check a configuration.
+// ParseConfig returns the configuration that the builder with this name makes of config.
 func ParseConfig(name string, config any) (*BuildableConfig, error) {
 	builders.RLock()
 	b := builders.byName[name]
@@ -71,7 +72,7 @@ func ParseConfig(name string, config any) (*BuildableConfig, error) {
 	return bc, nil
 }
 
-// GetProvider is ParseConfig and Build.
+// GetProvider calls ParseConfig and then Build.
 func GetProvider(name string, config any, opts BuildOptions) (Provider, error) {
 	bc, err := ParseConfig(name, config)
 	if err != nil {
@@ -80,7 +81,7 @@ func GetProvider(name string, config any, opts BuildOptions) (Provider, error) {
 	return bc.Build(opts)
 }
 
-// inUse has all providers that were built and not closed.
+// inUse has all providers that have been built and not yet closed.
 var inUse = store{providers: make(map[storeKey]*shared)}
 
 type storeKey struct {
@@ -93,7 +94,7 @@ type store struct {
 	providers map[storeKey]*shared
 }
 
-// shared is a provider with the number of those that hold it, which the store's lock guards.
+// shared is a provider with the number of its handles, refs, which the store's lock guards.
 type shared struct {
 	Provider
 	key  storeKey
@@ -130,7 +131,7 @@ func (s *store) release(p *shared) {
 	}
 }
 
-// handle is one holder's hold on a shared provider.
+// handle is what Build returns: one reference to a shared provider.
 type handle struct {
 	store  *store
 	shared *shared
@@ -150,13 +151,14 @@ func (h *handle) Close() {
 	}
 }
 
-// unregisteredError is the name of a builder that is not there. Readers of configurations for
-// several programs leave out what they don't know, and find it out by NotRegistered.
+// unregisteredError is the name of a builder that is not registered. Code that reads a
+// configuration meant for several programs skips builders that it doesn't know, and recognizes
+// them by NotRegistered.
 type unregisteredError string
 
 func (e unregisteredError) Error() string {
 	return fmt.Sprintf("certprovider: no builder is registered as %q", string(e))
 }
 
-// NotRegistered is true.
+// NotRegistered returns true.
 func (unregisteredError) NotRegistered() bool { return true }

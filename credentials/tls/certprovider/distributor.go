@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// Distributor is the half of a Provider that hands key material out; its owner puts it in
-// with Set. Its methods are safe for concurrent use.
+// Distributor is the part of a Provider that hands out key material. Its owner supplies the
+// material with Set. Its methods are safe for concurrent use.
 type Distributor struct {
-	ready chan struct{} // closed when there is something to return
+	ready chan struct{} // closed by the first Set or Stop
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	isReady bool
 	stopped bool
 	current *KeyMaterial
@@ -24,7 +24,7 @@ func NewDistributor() *Distributor {
 	return &Distributor{ready: make(chan struct{})}
 }
 
-// Set replaces what KeyMaterial returns, and wakes those that wait in it. It does nothing
+// Set replaces what KeyMaterial returns, and wakes callers that wait in it. It does nothing
 // after Stop.
 func (d *Distributor) Set(km *KeyMaterial, err error) {
 	d.mu.Lock()
@@ -52,8 +52,8 @@ func (d *Distributor) wake() {
 	}
 }
 
-// KeyMaterial returns what was Set last. Before the first time it waits, or fails with the
-// context's error.
+// KeyMaterial returns what was Set last. Before the first Set it waits; if ctx ends first, it
+// returns the context's error.
 func (d *Distributor) KeyMaterial(ctx context.Context) (*KeyMaterial, error) {
 	select {
 	case <-d.ready:

@@ -10,13 +10,13 @@ import "google.golang.org/grpc/resolver"
 
 type key struct{}
 
-// Set returns the endpoint with a hostname. The one that was given is not changed.
+// Set returns a copy of endpoint that has hostname.
 func Set(endpoint resolver.Endpoint, hostname string) resolver.Endpoint {
 	endpoint.Attributes = endpoint.Attributes.WithValue(key{}, hostname)
 	return endpoint
 }
 
-// FromEndpoint returns the hostname that Set gave an endpoint, "" if none.
+// FromEndpoint returns the hostname that Set gave the endpoint, or "" if it has none.
 func FromEndpoint(endpoint resolver.Endpoint) string {
 	name, _ := endpoint.Attributes.Value(key{}).(string)
 	return name

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package buildoptions has the policies of a channel keep what they are built with once, and not
-// each of them a copy: a tree of xDS policies has hundreds.
+// Package buildoptions lets the policies of a channel share one copy of their BuildOptions. A tree
+// of xDS policies has hundreds of policies.
 package buildoptions
 
 import (
@@ -9,15 +9,15 @@ import (
 	"google.golang.org/grpc/internal/same"
 )
 
-// Owner is a ClientConn that knows what its balancers are built with.
+// Owner is a ClientConn that knows the BuildOptions of its balancers.
 type Owner interface {
 	BuildOptions() balancer.BuildOptions
 }
 
-// Kept is what a policy keeps of them: nothing where its ClientConn has the same.
+// Kept is a policy's BuildOptions. It holds no copy if the policy's ClientConn has the same ones.
 type Kept struct{ own *balancer.BuildOptions }
 
-// Keep is called with what a policy is built with.
+// Keep returns the Kept of a policy that is built with cc and opts.
 func Keep(cc balancer.ClientConn, opts balancer.BuildOptions) Kept {
 	if o, ok := cc.(Owner); ok && sameOptions(o.BuildOptions(), opts) {
 		return Kept{}
@@ -26,7 +26,8 @@ func Keep(cc balancer.ClientConn, opts balancer.BuildOptions) Kept {
 	return Kept{&own}
 }
 
-// Of returns what was kept. cc is the ClientConn that Keep was called with.
+// Of returns the BuildOptions that Keep was called with. cc must be the ClientConn that Keep was
+// called with.
 func (k Kept) Of(cc balancer.ClientConn) balancer.BuildOptions {
 	if k.own != nil {
 		return *k.own
@@ -34,8 +35,8 @@ func (k Kept) Of(cc balancer.ClientConn) balancer.BuildOptions {
 	return Of(cc)
 }
 
-// Of returns what a ClientConn's balancers are built with, for one that stands around it; nothing
-// if it does not know.
+// Of returns the BuildOptions of a ClientConn's balancers, for a ClientConn that wraps it. They are
+// empty if cc is not an Owner.
 func Of(cc balancer.ClientConn) balancer.BuildOptions {
 	if o, ok := cc.(Owner); ok {
 		return o.BuildOptions()
@@ -43,8 +44,8 @@ func Of(cc balancer.ClientConn) balancer.BuildOptions {
 	return balancer.BuildOptions{}
 }
 
-// sameOptions reports whether they are the same for sure: a policy may give its child others. Of dialers
-// it can't be told.
+// sameOptions reports whether a and b are certainly equal. They may differ, as a policy may build its
+// child with other options. Options with a dialer count as different, as functions can't be compared.
 func sameOptions(a, b balancer.BuildOptions) bool {
 	if a.Dialer != nil || b.Dialer != nil {
 		return false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package done joins what several policies want to do at the end of an RPC into one function,
-// as PickResult.Done has it, without allocating for each RPC.
+// Package done joins the functions that several policies want called at the end of an RPC into one
+// for PickResult.Done, without an allocation for each RPC.
 package done
 
 import (
@@ -13,10 +13,10 @@ import (
 // Func is called once, at the end of an RPC.
 type Func = func(balancer.DoneInfo)
 
-// joined calls two. It is used again once it was called.
+// joined calls two functions. It goes back to the pool when it is called.
 type joined struct {
 	first, second Func
-	run           Func // its own call
+	run           Func // the method value j.call, made once
 }
 
 var pool sync.Pool // of *joined
@@ -30,8 +30,8 @@ func newJoined() *joined {
 	return j
 }
 
-// Join returns a function that calls both, and that must be called once at most; either may be
-// nil. The balancer API promises as much of PickResult.Done.
+// Join returns a function that calls both first and second. It must be called at most once, which
+// the balancer API promises for PickResult.Done. first, second or both may be nil.
 func Join(first, second Func) Func {
 	if first == nil {
 		return second

@@ -45,8 +45,9 @@ func ParseConfig(list json.RawMessage) (*Config, error) {
 	return nil, fmt.Errorf("no supported policies found in config: %s", list)
 }
 
-// ParseAround reads the configuration of a policy with one child, which is its "childPolicy", and
-// into own, a pointer to a struct, what else it has. Errors begin with the policy's name.
+// ParseAround parses the configuration of a policy that has one child. It returns the child's
+// configuration, from the field "childPolicy", and stores the other fields in own, a pointer to a
+// struct. Errors begin with the policy's name.
 func ParseAround(policy string, js json.RawMessage, own any) (*Config, error) {
 	var in struct {
 		ChildPolicy json.RawMessage `json:"childPolicy"`

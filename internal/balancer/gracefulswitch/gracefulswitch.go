@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gracefulswitch changes the policy of a balancer without a gap: the new policy
-// works beside the old one until it is ready to take over.
+// Package gracefulswitch replaces the policy of a balancer without a gap: the old policy serves
+// RPCs until the new one is ready to take over.
 package gracefulswitch
 
 import (
@@ -26,19 +26,19 @@ var (
 
 	errClosed = errors.New("gracefulswitch: the balancer is closed")
 
-	// over is the current child of a Balancer that is closed. No policy reports for it.
+	// over is the current child of a closed Balancer. It has no policy.
 	over = &child{}
 )
 
-// Balancer has one child policy, or two during a switch: the current one, whose picker
-// the channel uses, and the pending one. The pending one takes over as soon as it
-// reports something else than Connecting, or the current one is not ready.
+// Balancer has one child policy, or two during a switch: the current one, whose picker the channel
+// uses, and the pending one. The pending one takes over as soon as it reports a state other than
+// Connecting, or the current one is not Ready.
 //
-// Its methods are called one at a time, as those of every Balancer; the children may
-// call their ClientConn at any time.
+// The caller must not call its methods concurrently, as with every Balancer. The children may call
+// their ClientConn at any time.
 //
-// Lock order: child.calls, then Balancer.mu. The parent's UpdateState is called with mu
-// held, so that the channel sees states in the order in which they took effect.
+// Lock order: child.calls, then Balancer.mu. The Balancer holds mu while it calls its ClientConn's
+// UpdateState, so the channel sees states in the order in which they took effect.
 type Balancer struct {
 	// Immutable.
 	cc   balancer.ClientConn
@@ -49,7 +49,7 @@ type Balancer struct {
 	pending *pending // nil unless there is a switch under way
 }
 
-// pending is a child that is to take over, with what it has reported last.
+// pending is the child that will take over, and the state that it reported last.
 type pending struct {
 	*child
 	last balancer.State
@@ -61,28 +61,30 @@ func New(cc balancer.ClientConn, opts balancer.BuildOptions) *Balancer {
 	return &Balancer{cc: cc, opts: buildoptions.Keep(cc, opts)}
 }
 
-// Owner is a ClientConn that knows what its balancers are built with, which need not be
-// kept for it then.
+// Owner is a ClientConn that knows the BuildOptions of its balancers, so its Balancer keeps no
+// copy.
 type Owner interface {
 	balancer.ClientConn
 	buildoptions.Owner
 }
 
-// Init makes of a zero Balancer what New would have made.
+// Init makes a zero Balancer equal to one that New returns.
 func (b *Balancer) Init(cc Owner) { b.cc = cc }
 
-// Tidy is a Builder whose policies look after their SubConns alone: they shut them down in
-// Close, give each a StateListener, and have a lock where these run beside other calls. Then
-// the Balancer has nothing to do with their SubConns, and nothing to keep of them.
+// Tidy is a Builder whose policies manage their SubConns by themselves: they shut them down in
+// Close, give each a StateListener, and guard their own state if a listener runs concurrently with
+// other calls. The Balancer then keeps no record of their SubConns and does not wrap their
+// listeners.
 type Tidy interface {
 	balancer.Builder
 
-	// Tidy does nothing: it marks the Builder. Without it all is right, too, for a few bytes more.
+	// Tidy does nothing: it marks the Builder. A Builder without it works, too, but its policies
+	// take a few bytes more.
 	Tidy()
 }
 
-// SwitchTo builds a policy and begins to switch to it. A policy that is still pending
-// from an earlier switch is given up.
+// SwitchTo builds a policy and begins to switch to it. It closes a policy that is still pending
+// from an earlier switch.
 func (b *Balancer) SwitchTo(builder balancer.Builder) error {
 	c := &child{parent: b, name: unique.Make(builder.Name()), tidy: isTidy(builder)}
 	replaced, err := b.install(c)
@@ -118,7 +120,7 @@ func (b *Balancer) install(c *child) (replaced *child, err error) {
 	return replaced, nil
 }
 
-// of returns the child, nil for none.
+// of returns the pending child, or nil if p is nil.
 func (p *pending) of() *child {
 	if p == nil {
 		return nil
@@ -137,7 +139,8 @@ func (b *Balancer) uninstall(c *child) {
 	}
 }
 
-// latest returns the child that the resolver's news are for, nil when there is none.
+// latest returns the child that gets the resolver's updates: the pending one, or else the current
+// one. It returns nil if there is none.
 func (b *Balancer) latest() *child {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,8 +153,8 @@ func (b *Balancer) latest() *child {
 	return b.current
 }
 
-// UpdateClientConnState passes the state to the latest child. With a *Config it switches
-// first if the child it names is another than the latest.
+// UpdateClientConnState passes the state to the latest child. If the state has a *Config that names
+// another policy than the latest child's, it switches to that policy first.
 func (b *Balancer) UpdateClientConnState(state balancer.ClientConnState) error {
 	c := b.latest()
 	if config, ok := state.BalancerConfig.(*Config); ok {
@@ -171,8 +174,7 @@ func (b *Balancer) UpdateClientConnState(state balancer.ClientConnState) error {
 	return err
 }
 
-// ResolverError passes the error to the latest child; before there is one it makes the
-// channel fail RPCs with it.
+// ResolverError passes the error to the latest child. If there is none, RPCs fail with the error.
 func (b *Balancer) ResolverError(err error) {
 	if c := b.latest(); c != nil {
 		c.call(func(policy balancer.Balancer) { policy.ResolverError(err) })
@@ -191,12 +193,12 @@ func (b *Balancer) ExitIdle() {
 	}
 }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (b *Balancer) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
 	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
 }
 
-// Close closes the children. What they still report is dropped.
+// Close closes the children. It ignores what they report after that.
 func (b *Balancer) Close() {
 	b.mu.Lock()
 	current, pending := b.current, b.pending.of()
@@ -208,7 +210,7 @@ func (b *Balancer) Close() {
 	pending.close()
 }
 
-// report takes a child's state.
+// report handles a state that the child c reports.
 func (b *Balancer) report(c *child, s balancer.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -228,24 +230,24 @@ func (b *Balancer) report(c *child, s balancer.State) {
 	}
 }
 
-// promote makes the pending child the current one. b.mu is held.
+// promote makes the pending child the current one. The caller must hold b.mu.
 func (b *Balancer) promote() {
 	old, now := b.current, b.pending.last
 	b.current, b.pending = b.pending.child, nil
 	b.current.ready = now.ConnectivityState == connectivity.Ready
 	b.cc.UpdateState(now)
-	// The old child may be in the middle of the call that led here, and cannot be
-	// closed before it returns.
+	// This may run within a call of the old child, which cannot be closed before that call returns.
 	go old.close()
 }
 
-// isChild says whether c is in use. b.mu is held.
+// isChild reports whether c is the current or the pending child. The caller must hold b.mu.
 func (b *Balancer) isChild(c *child) bool {
 	return c == b.current || c == b.pending.of()
 }
 
-// adopt notes that a SubConn is c's, for its listener in *as, where it stays, unless c is not
-// in use any more.
+// adopt records that the SubConn sc is c's. It stores sc in *as, where sc's listener finds it. The
+// pointer as identifies the SubConn and must stay valid. It returns false if c is neither the
+// current nor the pending child any more.
 func (b *Balancer) adopt(c *child, sc balancer.SubConn, as *balancer.SubConn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -257,8 +259,8 @@ func (b *Balancer) adopt(c *child, sc balancer.SubConn, as *balancer.SubConn) bo
 	return true
 }
 
-// adopted returns the SubConn that adopt noted, nil before that, and forgets it if it is
-// over.
+// adopted returns the SubConn that adopt stored in *as, or nil before that. If over is true, it
+// also removes the SubConn from c's.
 func (b *Balancer) adopted(c *child, as *balancer.SubConn, over bool) balancer.SubConn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -268,7 +270,7 @@ func (b *Balancer) adopted(c *child, as *balancer.SubConn, over bool) balancer.S
 	return *as
 }
 
-// orphans returns the SubConns that c leaves behind.
+// orphans removes c's SubConns from c and returns them. c is closed.
 func (b *Balancer) orphans(c *child) subconns.Set {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -277,33 +279,34 @@ func (b *Balancer) orphans(c *child) subconns.Set {
 	return left
 }
 
-// resolveNow passes on the request of the latest child: others have nothing to gain.
+// resolveNow passes on the request if c is the latest child: no other child gets the resolver's
+// updates.
 func (b *Balancer) resolveNow(c *child, o resolver.ResolveNowOptions) {
 	if b.latest() == c {
 		b.cc.ResolveNow(o)
 	}
 }
 
-// child is one policy, and the ClientConn that it was built with.
+// child is one policy, and also the ClientConn that the policy was built with.
 type child struct {
 	internal.ClientConnSeal
 
 	parent *Balancer
 	name   unique.Handle[string]
 
-	// calls is held during each call into the policy: those of the parent, those of
-	// SubConns and the last one, Close, which comes from a goroutine of its own.
+	// calls is held during each call of the policy: calls of the parent, calls of SubConns'
+	// listeners, and Close, which may come from a goroutine of its own.
 	calls  sync.Mutex
-	policy balancer.Balancer // nil before it is built and after it is closed
+	policy balancer.Balancer // nil until it is built, and once it is closed
 
-	tidy bool // its SubConns are its own business; immutable
+	tidy bool // its Builder is Tidy: it manages its SubConns itself; immutable
 
 	// The parent's lock guards the rest.
-	ready    bool // says the current child, as far as it has reported anything
+	ready    bool // the last state that it reported is Ready; only the current child's is kept up to date
 	subConns subconns.Set
 }
 
-// build says whether the builder built something.
+// build builds the policy. It returns false if the builder returned nil.
 func (c *child) build(builder balancer.Builder, opts balancer.BuildOptions) bool {
 	c.calls.Lock()
 	defer c.calls.Unlock()
@@ -320,7 +323,7 @@ func (c *child) call(f func(balancer.Balancer)) {
 	}
 }
 
-// close closes the policy and shuts down what SubConns it left. c may be nil.
+// close closes the policy and shuts down the SubConns that it left open. c may be nil.
 func (c *child) close() {
 	if c == nil {
 		return

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package later is how a policy has its children built when they are needed, and not before:
-// a client may know of thousands of endpoints of which few get an RPC.
+// Package later lets a policy delay building its children until they are needed: a client may know
+// of thousands of endpoints of which few get an RPC.
 package later
 
-// Children is implemented by the balancer.ClientConn of a balancer of endpointsharding whose
-// children are not built before they are told to leave idleness. They are Idle until then, and what
-// the resolver finds, or its errors, is kept for them. RPCs wait on their pickers, and wake nothing:
-// who has this implemented calls their ExitIdle.
+// Children is implemented by a balancer.ClientConn. A balancer of package endpointsharding that is
+// built with it builds each child on the first call of the child's ExitIdle. Until then the child is
+// Idle, and the balancer keeps the resolver's last state or error for it. RPCs that use its picker
+// wait and do not wake it: the policy that implements Children calls ExitIdle.
 type Children interface {
 	ChildrenLater() Mark
 }
 
-// Mark keeps the method from being implemented by chance.
+// Mark is a type of this package, so that no other type implements Children by chance.
 type Mark struct{}

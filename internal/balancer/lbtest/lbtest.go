@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lbtest holds a channel for the tests of balancers: it makes SubConns that
-// connect to nothing, and keeps what the balancer reports.
+// Package lbtest has a fake channel for tests of balancers: it makes SubConns that connect to
+// nothing, and records what the balancer reports.
 package lbtest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// ClientConn is the channel. The zero value is ready, and safe for concurrent use.
+// ClientConn is the fake channel. The zero value is ready for use. It is safe for concurrent use.
 type ClientConn struct {
 	internal.ClientConnSeal
 
@@ -64,14 +64,15 @@ func (cc *ClientConn) MetricsRecorder() estats.MetricsRecorder {
 	return &estats.UnimplementedMetricsRecorder{}
 }
 
-// SubConns returns all that were made, in order, those that are shut down included.
+// SubConns returns all SubConns in the order in which they were made, including those that are shut
+// down.
 func (cc *ClientConn) SubConns() []*SubConn {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	return slices.Clone(cc.subConns)
 }
 
-// SubConn returns the last one that was made for the address, nil when there is none.
+// SubConn returns the last SubConn that was made for the address, or nil if there is none.
 func (cc *ClientConn) SubConn(addr string) *SubConn {
 	for _, sc := range slices.Backward(cc.SubConns()) {
 		if sc.Addr() == addr {
@@ -81,7 +82,7 @@ func (cc *ClientConn) SubConn(addr string) *SubConn {
 	return nil
 }
 
-// State returns the last state that was reported, and how many were.
+// State returns the last state that was reported, and how many states were.
 func (cc *ClientConn) State() (last balancer.State, count int) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
@@ -102,7 +103,7 @@ func (cc *ClientConn) Resolves() int {
 type SubConn struct {
 	internal.SubConnSeal
 
-	// Options are those that the balancer gave.
+	// Options are the options that the balancer passed to NewSubConn.
 	Options balancer.NewSubConnOptions
 
 	mu       sync.Mutex
@@ -145,12 +146,12 @@ func (sc *SubConn) RegisterHealthListener(listener func(balancer.SubConnState)) 
 	sc.health = listener
 }
 
-// Report tells the balancer a new state; err is for TransientFailure.
+// Report tells the balancer a new state. err is the reason for TransientFailure.
 func (sc *SubConn) Report(s connectivity.State, err error) {
 	sc.Options.StateListener(balancer.SubConnState{ConnectivityState: s, ConnectionError: err})
 }
 
-// ReportHealth tells the health listener a new state, and says whether there is one.
+// ReportHealth tells the health listener a new state. It returns false if there is no listener.
 func (sc *SubConn) ReportHealth(s connectivity.State, err error) bool {
 	sc.mu.Lock()
 	listener := sc.health
@@ -162,7 +163,7 @@ func (sc *SubConn) ReportHealth(s connectivity.State, err error) bool {
 	return true
 }
 
-// Addr returns the first address, empty without one.
+// Addr returns the first address, or "" if there is none.
 func (sc *SubConn) Addr() string {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()

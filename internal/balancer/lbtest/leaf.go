@@ -11,13 +11,12 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Leaf builds policies that are like pick_first without its finesse, for tests of the
-// policies above it: each has one SubConn, to the first address of the first endpoint,
-// connects it at once and when told to leave idleness, and reports its states as they
-// are.
+// Leaf builds simple policies in place of pick_first, for tests of the policies above it. Each
+// policy has one SubConn, to the first address of the first endpoint. It connects the SubConn at
+// once and on ExitIdle, and reports the SubConn's states as they are.
 type Leaf struct{ LeafName string }
 
-// UseLeaf registers Leaf in place of a policy, until the end of the test.
+// UseLeaf registers a Leaf in place of the policy with that name, until the end of the test.
 func UseLeaf(t testing.TB, name string) {
 	old := balancer.Get(name)
 	balancer.Register(Leaf{LeafName: name})

@@ -19,16 +19,17 @@ type Config struct {
 	serviceconfig.LoadBalancingConfig
 
 	Interval, BaseEjectionTime, MaxEjectionTime time.Duration
-	// MaxEjectionPercent is how many endpoints may be left out, in percent of all.
+	// MaxEjectionPercent is the share of endpoints that may be ejected at a time, in percent.
 	MaxEjectionPercent uint32
-	// Without SuccessRate and FailurePercentage nothing is left out, and nothing counted.
+	// If both SuccessRate and FailurePercentage are nil, the policy ejects no endpoint and counts
+	// no RPCs.
 	SuccessRate       *SuccessRate
 	FailurePercentage *FailurePercentage
-	// Child is the policy below.
+	// Child is the configuration of the child policy.
 	Child *gracefulswitch.Config
 }
 
-// SuccessRate leaves out endpoints whose share of successes is below the mean by more than
+// SuccessRate ejects endpoints whose share of successful RPCs is below the mean by more than
 // StdevFactor/1000 standard deviations.
 type SuccessRate struct {
 	StdevFactor           uint32 `json:"stdevFactor"`
@@ -37,7 +38,7 @@ type SuccessRate struct {
 	RequestVolume         uint32 `json:"requestVolume"`
 }
 
-// FailurePercentage leaves out endpoints whose share of failures is above Threshold percent.
+// FailurePercentage ejects endpoints whose share of failed RPCs is above Threshold percent.
 type FailurePercentage struct {
 	Threshold             uint32 `json:"threshold"`
 	EnforcementPercentage uint32 `json:"enforcementPercentage"`
@@ -45,7 +46,7 @@ type FailurePercentage struct {
 	RequestVolume         uint32 `json:"requestVolume"`
 }
 
-// counting reports whether the ends of RPCs are of any interest.
+// counting reports whether the policy counts successful and failed RPCs.
 func (c *Config) counting() bool { return c.SuccessRate != nil || c.FailurePercentage != nil }
 
 // UnmarshalJSON sets defaults first.

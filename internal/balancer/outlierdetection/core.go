@@ -17,8 +17,9 @@ import (
 
 var logger = grpclog.Component("outlier-detection")
 
-// policy is the balancer, and the ClientConn of the one below. One lock guards what it knows;
-// it is not held in calls of others, but for UpdateState.
+// policy is the balancer, and the ClientConn of its child. mu guards its state. policy does not
+// hold mu while it calls the child, listeners or its own ClientConn; only the ClientConn's
+// UpdateState is called with mu held.
 type policy struct {
 	balancer.ClientConn
 	opts  buildoptions.Kept
@@ -27,35 +28,37 @@ type policy struct {
 
 	mu        sync.Mutex
 	closed    bool
-	reported  bool // last is there
+	reported  bool // last is valid
 	config    *Config
-	service   string // that metrics are of
+	service   string // the backend service that metrics are labeled with
 	endpoints []*endpoint
 	byAddress map[string]*endpoint
 	subConns  few.Map[*subConn, struct{}]
 	last      balancer.State
 
 	timer *time.Timer
-	begun time.Time // of the interval; zero while nothing is counted
+	begun time.Time // when the interval began; zero while nothing is counted
 }
 
-// subConn is one whose health is also what the policy thinks of its endpoint (A61).
+// subConn is a SubConn of the child. While its endpoint is ejected, its health is TransientFailure
+// (A61).
 type subConn struct {
 	balancer.SubConn
 	policy  *policy
-	address string // "" if there are several: such a one is left alone (A50)
+	address string // "" if there are several: the policy does not eject such a SubConn (A50)
 	// endpoint is nil if the resolver has none with the address.
 	endpoint atomic.Pointer[endpoint]
 
-	health serializer.Serializer // of calls of listeners
+	health serializer.Serializer // runs the calls of listener
 
 	mu       sync.Mutex
-	listener func(balancer.SubConnState) // nil unless somebody listens to a connection's health
-	last     balancer.SubConnState       // that the listener would hear of if it were not ejected
-	heard    bool                        // last is there
+	listener func(balancer.SubConnState) // the child's health listener; nil if it registered none
+	last     balancer.SubConnState       // the last health report, even while the endpoint is ejected
+	heard    bool                        // last is valid
 }
 
-// picker counts for the endpoints it picks. It does not change.
+// picker picks as child does and, if counts is set, counts the RPC for the endpoint that was
+// picked. It does not change.
 type picker struct {
 	child  balancer.Picker
 	counts bool

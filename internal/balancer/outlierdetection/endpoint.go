@@ -12,17 +12,17 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// endpoint is what is known of one.
+// endpoint is the state of one endpoint.
 type endpoint struct {
 	addresses []string // sorted
 	done      func(balancer.DoneInfo)
 
-	// Of the interval that runs.
+	// These count RPCs of the current interval.
 	succeeded, failed atomic.Uint64
 	ejected           atomic.Bool // set with policy.mu held
 
 	// Guarded by policy.mu.
-	ok, all    uint64 // of the interval before
+	ok, all    uint64 // successful and all RPCs of the previous interval
 	since      time.Time
 	multiplier int
 }
@@ -58,16 +58,16 @@ func (e *endpoint) count(i balancer.DoneInfo) {
 	}
 }
 
-// swap begins another interval.
+// swap begins a new interval.
 func (e *endpoint) swap() {
 	e.ok = e.succeeded.Swap(0)
 	e.all = e.ok + e.failed.Swap(0)
 }
 
-// rate is the share of successes.
+// rate returns the share of successful RPCs in the previous interval.
 func (e *endpoint) rate() float64 { return float64(e.ok) / float64(e.all) }
 
-// over reports whether it has been left out for long enough.
+// over reports whether the endpoint has been ejected for long enough.
 func (e *endpoint) over(now time.Time, c *Config) bool {
 	most := max(c.BaseEjectionTime, c.MaxEjectionTime)
 	d := most
@@ -77,7 +77,8 @@ func (e *endpoint) over(now time.Time, c *Config) bool {
 	return now.After(e.since.Add(d))
 }
 
-// busy returns the endpoints with enough RPCs, nil if there are too few of them.
+// busy returns the endpoints that had at least volume RPCs in the previous interval, or nil if
+// these are fewer than hosts.
 func busy(all []*endpoint, volume, hosts uint32) []*endpoint {
 	var list []*endpoint
 	for _, e := range all {
@@ -91,7 +92,8 @@ func busy(all []*endpoint, volume, hosts uint32) []*endpoint {
 	return list
 }
 
-// meanAndDeviation are of the rates of a list that is not empty.
+// meanAndDeviation returns the mean and the standard deviation of the endpoints' rates. list must
+// not be empty.
 func meanAndDeviation(list []*endpoint) (mean, deviation float64) {
 	n := float64(len(list))
 	for _, e := range list {
@@ -104,7 +106,7 @@ func meanAndDeviation(list []*endpoint) (mean, deviation float64) {
 	return mean, math.Sqrt(deviation)
 }
 
-// outliers calls found for each endpoint that is one, until it returns false.
+// outliers calls found for each outlier until found returns false.
 func (s *SuccessRate) outliers(all []*endpoint, found func(*endpoint) bool) {
 	list := busy(all, s.RequestVolume, s.MinimumHosts)
 	if len(list) == 0 {

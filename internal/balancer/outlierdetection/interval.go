@@ -4,21 +4,21 @@ package outlierdetection
 
 import "time"
 
-// change is a SubConn whose listener is to be told.
+// change is a SubConn whose health may have changed, so that its listener must be called.
 type change = *subConn
 
-// tell is called without locks.
+// tell calls the listeners of the SubConns in list. The caller must not hold policy.mu.
 func tell(list []change) {
 	for _, sc := range list {
 		sc.review()
 	}
 }
 
-// scheduleLocked sets the timer for the configuration's interval (A50). It returns the subchannels to tell that
-// their endpoints are no longer ejected, if the configuration ends all ejection.
+// scheduleLocked sets the timer for the configuration's interval (A50). If the configuration turns ejection
+// off, it returns the SubConns whose listeners must be told that their endpoints are no longer ejected.
 func (p *policy) scheduleLocked() []change {
 	if !p.config.counting() {
-		if p.begun.IsZero() { // as before: nobody is left out
+		if p.begun.IsZero() { // ejection was off before, too
 			return nil
 		}
 		p.stopLocked()
@@ -70,7 +70,8 @@ func (p *policy) startLocked(d time.Duration) {
 	p.timer = t
 }
 
-// intervalLocked ends an interval and begins the next one. It returns whom to tell.
+// intervalLocked ends an interval and begins the next one. It returns the SubConns whose listeners
+// must be told.
 func (p *policy) intervalLocked(now time.Time) []change {
 	p.begun = now
 	p.startLocked(max(p.config.Interval, time.Millisecond))
@@ -107,10 +108,10 @@ func (p *policy) intervalLocked(now time.Time) []change {
 	return list
 }
 
-// foundLocked leaves out an outlier, unless that would be too many. It returns false if no more
-// are to be looked for.
+// foundLocked ejects an outlier, unless the configuration forbids that. It returns false if the
+// maximum is ejected, so that the search for outliers ends.
 func (p *policy) foundLocked(e *endpoint, method string, enforcement uint32, now time.Time, touched map[*endpoint]bool) bool {
-	if e.ejected.Load() { // by the other way to find it
+	if e.ejected.Load() { // by the other detection method
 		return true
 	}
 	out := 0

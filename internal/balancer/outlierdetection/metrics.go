@@ -4,13 +4,13 @@ package outlierdetection
 
 import estats "google.golang.org/grpc/experimental/stats"
 
-// The ways to detect an outlier, as labels have them.
+// These are the label values of the methods that detect outliers.
 const (
 	successRate       = "success_rate"
 	failurePercentage = "failure_percentage"
 )
 
-// The metrics of A91.
+// These are the metrics of A91.
 var (
 	ejectionsEnforced = estats.RegisterInt64Count(estats.MetricDescriptor{
 		Name:           "grpc.lb.outlier_detection.ejections_enforced",

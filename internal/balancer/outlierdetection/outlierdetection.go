@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package outlierdetection leaves out endpoints that fail more RPCs than others, or too many of
-// them, for a while (gRFC A50, A61, A91): the policies that it has below it see them as unhealthy.
-// It is no policy for pick_first, which does not look at health. Importing the package registers
-// it.
+// Package outlierdetection has a balancing policy that ejects endpoints for a while if they fail
+// more RPCs than others, or too many RPCs (gRFC A50, A61, A91): its child policy sees them as
+// unhealthy. It is of no use above pick_first alone, which ignores health. Importing the package
+// registers the policy.
 package outlierdetection
 
 import (
@@ -23,7 +23,7 @@ import (
 
 func init() { balancer.Register(builder{}) }
 
-// Builder returns what builds the policy, for those that make its configuration themselves.
+// Builder returns the policy's builder, for code that makes a *Config itself.
 func Builder() balancer.Builder { return builder{} }
 
 type builder struct{}
@@ -77,7 +77,8 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 	return c, nil
 }
 
-// UpdateClientConnState takes the endpoints, and passes them on.
+// UpdateClientConnState takes over the configuration and the endpoints, and passes the state to the
+// child.
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*Config)
 	if !ok {
@@ -94,7 +95,7 @@ func (p *policy) adopt(c *Config, s resolver.State) {
 	p.config = c
 	p.service = backendlabel.ServiceOf(s)
 	var endpoints []resolver.Endpoint
-	if c.counting() { // else nothing need be known of them
+	if c.counting() { // otherwise the policy keeps nothing about them
 		endpoints = s.Endpoints
 	}
 	changes := p.setEndpointsLocked(endpoints)
@@ -106,8 +107,8 @@ func (p *policy) adopt(c *Config, s resolver.State) {
 	tell(changes)
 }
 
-// setEndpointsLocked keeps what is known of endpoints that stay. Endpoints are the same if they
-// have the same addresses. It returns the SubConns whose endpoint is another now.
+// setEndpointsLocked replaces the endpoints. It keeps the state of endpoints that stay; endpoints
+// are the same if they have the same addresses. It returns the SubConns whose endpoint has changed.
 func (p *policy) setEndpointsLocked(list []resolver.Endpoint) (changes []change) {
 	old := p.byAddress
 	p.endpoints, p.byAddress = nil, nil
@@ -137,13 +138,13 @@ func (p *policy) setEndpointsLocked(list []resolver.Endpoint) (changes []change)
 	return changes
 }
 
-// ResolverError is the child's.
+// ResolverError passes the error to the child.
 func (p *policy) ResolverError(err error) { p.child.ResolverError(err) }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
-// ExitIdle is the child's.
+// ExitIdle passes the call to the child.
 func (p *policy) ExitIdle() { p.child.ExitIdle() }
 
 // Close closes the child.

@@ -74,7 +74,8 @@ func (sc *subConn) forget() {
 	p.subConns.Delete(sc)
 }
 
-// changed is told the state of the connection: without one there is no health.
+// changed handles a new state of the SubConn. When the SubConn leaves Ready it has no health, and
+// its health listener is removed.
 func (sc *subConn) changed(s connectivity.State) {
 	if s == connectivity.Ready {
 		return
@@ -104,7 +105,7 @@ func (sc *subConn) RegisterHealthListener(listener func(balancer.SubConnState)) 
 	})
 }
 
-// review tells the listener how things are now.
+// review calls the health listener with the health that the child should see now.
 func (sc *subConn) review() {
 	sc.health.Do(func() {
 		sc.mu.Lock()

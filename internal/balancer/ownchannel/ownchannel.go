@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ownchannel is for balancers that have a channel of their own, to a server whom they
-// ask what to do.
+// Package ownchannel is for balancers with a channel of their own, to a server that tells them how
+// to balance.
 package ownchannel
 
 import (
@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Options returns how such a channel connects: as the balancer's own channel does, by its dialer
-// and under its name. In channelz it is a child of that. bundle, if it is not nil, has its credentials; else they are those of the
-// balancer's channel, and there are none where that has none.
+// Options returns the dial options of such a channel. It has the dialer and the user agent of the channel that the
+// balancer belongs to, and is that channel's child in channelz. Its credentials are those of bundle or, if bundle is
+// nil, of the balancer's channel. If that has none either, the channel is insecure.
 func Options(build balancer.BuildOptions, bundle credentials.Bundle) []grpc.DialOption {
 	var opts []grpc.DialOption
 	switch {

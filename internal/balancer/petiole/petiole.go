@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package petiole holds what the policies right above pick_first have in common (gRFC
-// A61): a pick_first for each endpoint, with client-side health checking.
+// Package petiole has what petiole policies share, the policies right above pick_first (gRFC A61):
+// a pick_first for each endpoint, with client-side health checking.
 package petiole
 
 import (
@@ -16,8 +16,9 @@ func New(cc balancer.ClientConn, opts balancer.BuildOptions) balancer.Balancer {
 	return endpointsharding.NewBalancer(cc, opts, balancer.Get(pickfirst.Name).Build, endpointsharding.Options{})
 }
 
-// Update gives lb, which New made, a state of its parent, whose configuration is none of
-// the children's.
+// Update passes a state to lb, which New made. It removes the configuration, which is that of lb's
+// parent and not of its children, and turns health listening on. It returns ErrBadResolverState if
+// the endpoints are not valid.
 func Update(lb balancer.Balancer, s balancer.ClientConnState) error {
 	bad := resolver.ValidateEndpoints(s.ResolverState.Endpoints)
 	s.BalancerConfig = nil

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// order returns the addresses of the endpoints in the order in which they are to be
-// tried: each once, and the families in turn.
+// order returns the addresses of the endpoints in the order in which pick_first tries them: each
+// address once, and address families in turn.
 func order(endpoints []resolver.Endpoint) []resolver.Address {
 	if len(endpoints) == 1 && len(endpoints[0].Addresses) == 1 {
 		return []resolver.Address{endpoints[0].Addresses[0]}
@@ -29,7 +29,7 @@ func order(endpoints []resolver.Endpoint) []resolver.Address {
 	return interleave(list)
 }
 
-// family is the kind of an address, as far as it matters which way packets go.
+// family is an address family. Addresses of different families may be reachable in different ways.
 type family uint8
 
 const (
@@ -54,9 +54,9 @@ func familyOf(a resolver.Address) family {
 	return ipv6
 }
 
-// interleave takes addresses of all families in turn, beginning with that of the first
-// and keeping the order in each. RFC 8305 section 4: a family that does not work must
-// not hold up the others for long.
+// interleave returns list with the families in turn. It begins with the family of the first
+// address, and keeps the order within each family. RFC 8305, section 4: a family that does not work
+// must not hold up the others for long.
 func interleave(list []resolver.Address) []resolver.Address {
 	var (
 		queues [families][]resolver.Address

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pickfirst is the pick_first policy (gRFC A61, A62): of all addresses it uses
-// the first to which a connection can be made.
+// Package pickfirst has the pick_first policy (gRFC A61, A62): it uses the first address to which
+// it can connect.
 package pickfirst
 
 import (

@@ -11,14 +11,14 @@ import (
 type config struct {
 	serviceconfig.LoadBalancingConfig `json:"-"`
 
-	// ShuffleAddressList has the endpoints tried in random order (gRFC A62).
+	// ShuffleAddressList makes the policy try the endpoints in random order (gRFC A62).
 	ShuffleAddressList bool `json:"shuffleAddressList"`
 }
 
 type healthKey struct{}
 
-// EnableHealthListener marks a state for a balancer that is to follow the health of the
-// server.
+// EnableHealthListener returns s with a mark that makes pick_first report the health of the server
+// that it uses.
 func EnableHealthListener(s resolver.State) resolver.State {
 	s.Attributes = s.Attributes.WithValue(healthKey{}, true)
 	return s

@@ -16,20 +16,20 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// attemptDelay is how long an attempt to connect goes on alone. RFC 8305 section 8
-// recommends the figure.
+// attemptDelay is how long the balancer waits after the start of an attempt to connect before it
+// starts the next one in parallel. RFC 8305, section 8, recommends the value.
 const attemptDelay = 250 * time.Millisecond
 
 var logger = grpclog.Component("pick_first")
 
-// pickFirst is the balancer. Its life is passes over the addresses: the first pass after
-// a start begins the attempts one after the other, 250 ms apart or as soon as one fails.
-// If all have failed the balancer is in TransientFailure, and from then on each
-// subchannel tries again as soon as its own back-off is over.
+// pickFirst is the balancer. In its first pass over the addresses it begins one attempt to connect
+// after the other: each begins 250 ms after the one before, or as soon as that one fails. If all
+// attempts have failed, the balancer is in TransientFailure. From then on each subchannel tries
+// again as soon as its own back-off is over.
 //
-// A connection that is lost leaves the balancer idle until the next RPC.
+// When the connection is lost, the balancer is idle until the next RPC.
 //
-// mu is held while the ClientConn's methods are called, which don't call back.
+// The balancer holds mu while it calls the ClientConn's methods, which don't call back.
 type pickFirst struct {
 	// Immutable.
 	cc balancer.ClientConn
@@ -39,27 +39,27 @@ type pickFirst struct {
 	stage     stage
 	health    bool
 	firstPass bool
-	// tried says that an attempt to connect has failed since the resolver was asked to resolve
-	// again. Without one it is not asked: its answer begins a pass, and a pass in which all
-	// subchannels still pause would ask for the next answer at once.
+	// tried says that an attempt to connect has failed since the resolver was last asked to resolve
+	// again. The balancer does not ask again before that: the resolver's answer begins a pass, and
+	// a pass in which all subchannels are still in back-off would ask for the next answer at once.
 	tried    bool
 	state    int32              // a connectivity.State
 	addrs    []resolver.Address // replaced as a whole, never changed
-	subs     []*sub             // those that exist, in the order they were made
-	selected *sub               // the one that is ready
+	subs     []*sub             // in the order in which they were made
+	selected *sub               // the one that is ready; nil if none is
 
-	// The first pass.
-	next     int32 // index into addrs of the next to be tried
-	failures int32 // since the first pass was over
+	// These are for passes.
+	next     int32 // index into addrs of the address to try next
+	failures int32 // failed attempts since the first pass was over
 	lastErr  error
-	delay    *time.Timer // until the next attempt; nil while none is due
+	delay    *time.Timer // begins the next attempt; nil while none is due
 }
 
-// stage is how far a policy's life is.
+// stage is the stage of a policy's life.
 type stage uint8
 
 const (
-	waiting stage = iota // for an update with addresses
+	waiting stage = iota // it has not got an update with addresses
 	started
 	closed
 )
@@ -68,7 +68,7 @@ const (
 type sub struct {
 	balancer.SubConn
 	of     *pickFirst
-	addr   *resolver.Address // not changed by anybody
+	addr   *resolver.Address // nobody changes it
 	state  connectivity.State
 	failed bool // in this pass
 	err    error
@@ -104,15 +104,15 @@ func (b *pickFirst) UpdateClientConnState(s balancer.ClientConnState) error {
 	return nil
 }
 
-// useAddresses takes a new list. The connection in use is kept if its address is still
-// there.
+// useAddresses replaces the addresses. The balancer keeps the connection in use if its address is
+// in the new list.
 func (b *pickFirst) useAddresses(addrs []resolver.Address) {
 	hadNone := len(b.addrs) == 0
 	b.addrs = addrs
 	wasReady := b.selected != nil
 	for _, s := range slices.Clone(b.subs) {
 		if a := find(addrs, s.addr); a != nil {
-			s.addr = a // the old list can go
+			s.addr = a // so that the old list can be freed
 		} else {
 			b.drop(s)
 		}
@@ -126,12 +126,12 @@ func (b *pickFirst) useAddresses(addrs []resolver.Address) {
 		b.connecting()
 		b.startPass()
 	case b.is(connectivity.TransientFailure):
-		// A62: it stays in TransientFailure until a connection is made.
+		// A62: the balancer stays in TransientFailure until it has a connection.
 		b.startPass()
 	}
 }
 
-// find returns a pointer into the list, nil if the address is not there.
+// find returns a pointer to the address in the list that is the same as a, or nil if there is none.
 func find(addrs []resolver.Address, a *resolver.Address) *resolver.Address {
 	for i := range addrs {
 		if sameAddress(*a, addrs[i]) {
@@ -141,13 +141,13 @@ func find(addrs []resolver.Address, a *resolver.Address) *resolver.Address {
 	return nil
 }
 
-// sameAddress compares what makes a difference to a connection.
+// sameAddress reports whether a and b are equal in all that makes a difference to a connection.
 func sameAddress(a, b resolver.Address) bool {
 	return a.Addr == b.Addr && a.ServerName == b.ServerName && a.Attributes.Equal(b.Attributes)
 }
 
-// ResolverError implements balancer.Balancer. A balancer that has addresses goes on with
-// them.
+// ResolverError implements balancer.Balancer. It ignores the error while the balancer has addresses
+// and is not in TransientFailure.
 func (b *pickFirst) ResolverError(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,7 +161,7 @@ func (b *pickFirst) ResolverError(err error) {
 	}
 }
 
-// UpdateSubConnState is never called: every SubConn here has a listener.
+// UpdateSubConnState is never called, as every SubConn has a listener.
 func (b *pickFirst) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState) {
 	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
 }
@@ -188,7 +188,7 @@ func (b *pickFirst) ExitIdle() {
 	b.startPass()
 }
 
-// startPass begins to go through the addresses.
+// startPass begins a first pass over the addresses.
 func (b *pickFirst) startPass() {
 	b.firstPass, b.next, b.failures = true, 0, 0
 	for _, s := range b.subs {
@@ -197,8 +197,8 @@ func (b *pickFirst) startPass() {
 	b.tryNext()
 }
 
-// tryNext begins the attempt on the next address whose turn it is. One in back-off has
-// failed already, as far as this pass goes.
+// tryNext begins an attempt to connect to the next address. It skips subchannels in back-off, which
+// count as failed in this pass.
 func (b *pickFirst) tryNext() {
 	b.stopDelay()
 	for int(b.next) < len(b.addrs) {
@@ -263,8 +263,8 @@ func (b *pickFirst) stopDelay() {
 	}
 }
 
-// subFor returns the subchannel of an address, a new one if need be; nil if none can be
-// made.
+// subFor returns the subchannel of an address. It makes one if there is none, and returns nil if
+// that fails.
 func (b *pickFirst) subFor(a *resolver.Address) *sub {
 	for _, s := range b.subs {
 		if sameAddress(*s.addr, *a) {
@@ -303,7 +303,7 @@ func (b *pickFirst) dropAll() {
 
 func (s *sub) changed(now balancer.SubConnState) { s.of.subChanged(s, now) }
 
-// subChanged is told the state of a subchannel.
+// subChanged handles a new state of a subchannel.
 func (b *pickFirst) subChanged(s *sub, now balancer.SubConnState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -323,8 +323,8 @@ func (b *pickFirst) subChanged(s *sub, now balancer.SubConnState) {
 		s.err, b.lastErr = now.ConnectionError, now.ConnectionError
 		b.subFailed(s)
 	case s.state == connectivity.Idle && was == connectivity.Connecting:
-		// The connection was made and lost at once: it counts as a failure, without
-		// a back-off.
+		// The connection was made and lost at once. The balancer gives up the pass and becomes
+		// idle.
 		b.dropAll()
 		b.goIdle()
 	case s.state == connectivity.Idle && !b.firstPass:
@@ -340,12 +340,12 @@ func (b *pickFirst) resolveAgain() {
 	}
 }
 
-// subFailed goes on after an attempt failed.
+// subFailed continues after an attempt to connect has failed.
 func (b *pickFirst) subFailed(s *sub) {
 	b.tried = true
 	if b.firstPass {
 		s.failed = true
-		// The one that was begun last does not make the next wait any more.
+		// If the attempt that began last has failed, the next one begins at once.
 		if b.next > 0 && sameAddress(b.addrs[b.next-1], *s.addr) {
 			b.tryNext()
 		} else {
@@ -360,7 +360,7 @@ func (b *pickFirst) subFailed(s *sub) {
 	}
 }
 
-// selectSub makes a subchannel that is ready the one in use. The others are given up.
+// selectSub makes s, which is ready, the subchannel in use, and shuts down the others.
 func (b *pickFirst) selectSub(s *sub) {
 	b.stopDelay()
 	b.selected, b.firstPass = s, false
@@ -377,7 +377,7 @@ func (b *pickFirst) selectSub(s *sub) {
 	s.RegisterHealthListener(func(h balancer.SubConnState) { b.healthChanged(s, h) })
 }
 
-// healthChanged is told the health of the server in use.
+// healthChanged handles a new health of the server in use.
 func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -394,9 +394,9 @@ func (b *pickFirst) healthChanged(s *sub, h balancer.SubConnState) {
 	}
 }
 
-// lose gives up the connection in use. A subchannel that may have several (gRFC A105) can be
-// connecting then, or in back-off: "pick_first will go back into CONNECTING state. It will
-// start the happy eyeballs pass across all subchannels".
+// lose handles the loss of the connection in use. A subchannel that may have several connections
+// (gRFC A105) can be connecting at that moment, or in back-off: "pick_first will go back into
+// CONNECTING state. It will start the happy eyeballs pass across all subchannels".
 func (b *pickFirst) lose(err error) {
 	s := b.selected
 	b.selected = nil
@@ -419,8 +419,8 @@ func (b *pickFirst) goIdle() {
 	b.report(connectivity.Idle, &idlePicker{exit: b.ExitIdle})
 }
 
-// fail has RPCs fail with err. A dialer, or credentials, may have put a status into it, whose
-// code the RPCs then have.
+// fail reports TransientFailure, so that RPCs fail with err. If a dialer or credentials put a
+// status into err, the RPCs have its code.
 func (b *pickFirst) fail(err error) {
 	if err == nil {
 		err = errors.New("no connection could be made")
@@ -428,7 +428,7 @@ func (b *pickFirst) fail(err error) {
 	b.report(connectivity.TransientFailure, base.NewErrPicker(err))
 }
 
-// connecting reports Connecting, once.
+// connecting reports Connecting, unless that is the state already.
 func (b *pickFirst) connecting() {
 	if !b.is(connectivity.Connecting) {
 		b.report(connectivity.Connecting, base.NewErrPicker(balancer.ErrNoSubConnAvailable))
@@ -442,7 +442,7 @@ func (b *pickFirst) report(s connectivity.State, p balancer.Picker) {
 	b.cc.UpdateState(balancer.State{ConnectivityState: s, Picker: p})
 }
 
-// picker has one choice.
+// picker picks the same SubConn for every RPC.
 type picker struct{ sc balancer.SubConn }
 
 // Pick implements balancer.Picker.
@@ -450,7 +450,7 @@ func (p *picker) Pick(balancer.PickInfo) (balancer.PickResult, error) {
 	return balancer.PickResult{SubConn: p.sc}, nil
 }
 
-// idlePicker wakes the balancer for the first RPC.
+// idlePicker makes the balancer leave idle mode when the first RPC picks.
 type idlePicker struct {
 	once sync.Once
 	exit func()

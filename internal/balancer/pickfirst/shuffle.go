@@ -14,13 +14,14 @@ import (
 // shuffler puts endpoints into random order.
 type shuffler struct {
 	random  func() float64 // in [0, 1)
-	weights bool           // it goes by them
+	weights bool           // shuffle follows the endpoints' weights
 }
 
-// shuffle puts the endpoints, which are the caller's own, into random order. One of twice the
-// weight is first twice as often (gRFC A113): "Assign a key to each endpoint, u ^ (1 / weight),
+// shuffle puts the endpoints into random order, in place, and returns them. An endpoint with twice
+// the weight is first twice as often (gRFC A113): "Assign a key to each endpoint, u ^ (1 / weight),
 // where u is a uniform random number in (0, 1) [...] Sort endpoints by key in descending order."
-// The logarithm of the key does as well, and does not run out of digits.
+// shuffle sorts by the logarithm of the key, which gives the same order and does not lose
+// precision.
 func (s *shuffler) shuffle(endpoints []resolver.Endpoint) []resolver.Endpoint {
 	type drawn struct {
 		endpoint resolver.Endpoint

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serial holds a child policy for a parent that reaches it from more than one
-// goroutine: calls go to the child one at a time, as every policy may expect, and what
-// SubConns it leaves behind are shut down.
+// Package serial wraps a child policy for a parent that calls it from more than one goroutine. The
+// child gets one call at a time, as every policy may expect. When it is closed, the wrapper shuts
+// down the SubConns that it left open.
 package serial
 
 import (
@@ -18,19 +18,19 @@ import (
 
 var errClosed = errors.New("serial: the policy is closed")
 
-// Child is a policy and the ClientConn that it is built with. All but the SubConns is
-// passed to the ClientConn that New was given. Health listeners are not in the line:
+// Child is a policy, and also the ClientConn that the policy is built with. It passes everything
+// except SubConns on to the ClientConn that New got. Calls of health listeners are not serialized:
 // policies that register them have a lock of their own.
 //
-// Lock order: a Child's call comes before all locks of its parent, so the parent holds
-// none when it calls down. A call to the child must not be made from within another.
+// Lock order: Child.calls comes before all locks of the parent, so the parent must hold none when
+// it calls a method of Child. A call of the policy must not lead to another call of it.
 type Child struct {
 	balancer.ClientConn
 
-	// calls is held during each call into the policy: the parent's, and those of its
-	// SubConns' listeners.
+	// calls is held during each call of the policy: calls of the parent, and calls of SubConns'
+	// listeners.
 	calls  sync.Mutex
-	policy balancer.Balancer // nil before it is built and after it is closed
+	policy balancer.Balancer // nil until it is built, and once it is closed
 
 	mu       sync.Mutex
 	closed   bool
@@ -44,13 +44,13 @@ func New(cc balancer.ClientConn) *Child {
 	return c
 }
 
-// Init makes of a zero Child what New would have made.
+// Init makes a zero Child equal to one that New returns.
 func (c *Child) Init(cc balancer.ClientConn) { c.ClientConn = cc }
 
 // BuildOptions implements buildoptions.Owner.
 func (c *Child) BuildOptions() balancer.BuildOptions { return buildoptions.Of(c.ClientConn) }
 
-// Build builds the policy, once, and not after Close.
+// Build builds the policy, unless the Child is closed. The parent calls it once.
 func (c *Child) Build(build func(balancer.ClientConn, balancer.BuildOptions) balancer.Balancer, opts balancer.BuildOptions) {
 	c.calls.Lock()
 	defer c.calls.Unlock()
@@ -59,7 +59,7 @@ func (c *Child) Build(build func(balancer.ClientConn, balancer.BuildOptions) bal
 	}
 }
 
-// Call calls f with the policy, unless there is none.
+// Call calls f with the policy, unless it is not built or is closed.
 func (c *Child) Call(f func(balancer.Balancer)) {
 	c.calls.Lock()
 	defer c.calls.Unlock()
@@ -68,31 +68,31 @@ func (c *Child) Call(f func(balancer.Balancer)) {
 	}
 }
 
-// UpdateClientConnState calls the policy's.
+// UpdateClientConnState calls the policy's UpdateClientConnState.
 func (c *Child) UpdateClientConnState(s balancer.ClientConnState) error {
 	err := errClosed
 	c.Call(func(policy balancer.Balancer) { err = policy.UpdateClientConnState(s) })
 	return err
 }
 
-// ResolverError calls the policy's.
+// ResolverError calls the policy's ResolverError.
 func (c *Child) ResolverError(err error) {
 	c.Call(func(policy balancer.Balancer) { policy.ResolverError(err) })
 }
 
-// ExitIdle calls the policy's.
+// ExitIdle calls the policy's ExitIdle.
 func (c *Child) ExitIdle() {
 	c.Call(balancer.Balancer.ExitIdle)
 }
 
-// Close closes the policy and shuts down what SubConns it left.
+// Close closes the policy and shuts down the SubConns that it left open.
 func (c *Child) Close() {
 	for sc := range c.closePolicy().All {
 		sc.Shutdown()
 	}
 }
 
-// closePolicy returns the SubConns that are left.
+// closePolicy closes the policy and returns the SubConns that it left open.
 func (c *Child) closePolicy() subconns.Set {
 	c.calls.Lock()
 	defer c.calls.Unlock()
@@ -131,7 +131,7 @@ func (c *Child) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOpt
 			policy.UpdateSubConnState(sc, s)
 		})
 	}
-	// sc is written before anybody can call Connect, and so before the listener runs.
+	// sc is set before anything can call its Connect, and so before its listener runs.
 	//lint:ignore SA1019 a policy may still give several addresses
 	sc, err := c.ClientConn.NewSubConn(addrs, opts)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *Child) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) {
 	sc.UpdateAddresses(addrs)
 }
 
-// adopt notes a SubConn, which stays where it is, unless the policy is closed.
+// adopt records the SubConn *sc; sc must stay valid. It returns false if the Child is closed.
 func (c *Child) adopt(sc *balancer.SubConn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package subconns is what policies keep SubConns in.
+// Package subconns has the set in which policies keep the SubConns of their children.
 package subconns
 
 import "google.golang.org/grpc/balancer"
 
-// Owner is a policy whose Close shuts down all SubConns that it has made. Its parent leaves them alone
-// then. Those of any other policy the parent shuts down when the policy is closed, so that a program's
-// StateListener hears of each end once in either case.
+// Owner is a policy whose Close shuts down all SubConns that it has made, so that its parent need not.
+// If a policy is not an Owner, its parent shuts down its SubConns after Close. In either case a
+// StateListener hears of the end of each SubConn once.
 type Owner interface {
 	balancer.Balancer
 
@@ -15,7 +15,8 @@ type Owner interface {
 	OwnsSubConns()
 }
 
-// Left are the SubConns of s that a policy leaves behind when it is closed.
+// Left returns the SubConns of s that the closed policy left open: none if it is an Owner,
+// otherwise all.
 func (s Set) Left(policy balancer.Balancer) Set {
 	if _, ok := policy.(Owner); ok {
 		return Set{}
@@ -23,14 +24,15 @@ func (s Set) Left(policy balancer.Balancer) Set {
 	return s
 }
 
-// Set is a set of SubConns, at first an empty one. Most hold one, which takes no map. A member
-// is known by where it is kept: the SubConns that a program makes need not be comparable.
+// Set is a set of SubConns. The zero value is empty. Most sets have one member, which takes no map.
+// A member is identified by the address of the variable that holds it, as SubConns that a program
+// makes need not be comparable.
 type Set struct {
 	one  *balancer.SubConn
 	more map[*balancer.SubConn]struct{}
 }
 
-// Add adds a member. It must stay in its place.
+// Add adds the SubConn *sc. The pointer identifies it, so the SubConn must stay in that variable.
 func (s *Set) Add(sc *balancer.SubConn) {
 	if s.one == nil {
 		s.one = sc
@@ -42,7 +44,7 @@ func (s *Set) Add(sc *balancer.SubConn) {
 	s.more[sc] = struct{}{}
 }
 
-// Remove removes a member, if it is one.
+// Remove removes the SubConn *sc, if it is a member.
 func (s *Set) Remove(sc *balancer.SubConn) {
 	if s.one == sc {
 		s.one = nil

@@ -47,9 +47,10 @@ func parseAudit(m *rbacpb.RBAC_AuditLoggingOptions) (a rbac.Audit, loggers rbac.
 	return a, loggers, nil
 }
 
-// parseLogger finds out which logger is meant: the one on standard output by its own
-// message, any other by a TypedStruct, whose type's last part is the logger's name. A
-// message of another type names a logger that there is not.
+// parseLogger returns the name and the configuration of the logger that m stands for. The
+// logger on standard output has a message of its own. For all others m is a TypedStruct,
+// and the last part of its type URL is the logger's name. For any other message the name is
+// the type URL, under which no logger is registered.
 func parseLogger(m *anypb.Any) (c rbac.LoggerConfig, err error) {
 	if m == nil {
 		return c, errors.New("audit_logger.typed_config is missing")

@@ -36,7 +36,7 @@ func parseString(m *matcherpb.StringMatcher) (text rbac.Text, err error) {
 	return text, err
 }
 
-// notEmpty is Envoy's own rule.
+// notEmpty rejects the empty string, as Envoy does.
 func notEmpty(s, what string) error {
 	if s == "" {
 		return fmt.Errorf("%s is empty", what)
@@ -58,7 +58,8 @@ func parseRange(m *corepb.CidrRange) (netip.Prefix, error) {
 	if !in.IsValid() {
 		return netip.Prefix{}, fmt.Errorf("%s has no %d bits", addr, m.GetPrefixLen().GetValue())
 	}
-	// Peers' addresses are compared as IPv4 where they can be, and no IPv6 prefix has these.
+	// Request addresses are IPv4 where possible, and an IPv6 prefix contains no IPv4
+	// address.
 	if addr.Is4In6() && in.Bits() >= 96 {
 		in = netip.PrefixFrom(addr.Unmap(), in.Bits()-96)
 	}
@@ -118,7 +119,8 @@ func headerMatch(m *routepb.HeaderMatcher) (rbac.HeaderMatch, error) {
 	return h, err
 }
 
-// parsePorts makes a matcher for ports from one up to, and without, another.
+// parsePorts returns a matcher for the ports from from to to, including from and excluding
+// to.
 func parsePorts(from, to int64) (rbac.Matcher, error) {
 	const ports = 1 << 16
 	if from < 0 || from >= to || to > ports {

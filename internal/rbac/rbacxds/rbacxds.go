@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rbacxds makes engines of package rbac out of Envoy's RBAC messages, with gRFC
-// A41's reading of each field. It stands apart so that programs whose policies are in JSON
-// compile no Envoy messages.
+// Package rbacxds makes engines of package rbac from Envoy's RBAC messages, with the meaning that
+// gRFC A41 gives each field. It is a package of its own so that programs with JSON policies do not
+// compile Envoy's messages.
 package rbacxds
 
 import (
@@ -18,12 +18,12 @@ import (
 
 // Policy is an RBAC message that has been checked.
 type Policy struct {
-	engine  *rbac.Engine // without its loggers; nil if there is nothing to decide
+	engine  *rbac.Engine // has no loggers yet; nil if the policy decides nothing
 	loggers rbac.Loggers
 }
 
-// Parse checks a message. The error names the field that is wrong, and is a reason to refuse the
-// resource.
+// Parse checks a message. The error names the field that is wrong. A resource with such a message
+// must be rejected.
 func Parse(m *rbacpb.RBAC) (*Policy, error) {
 	p := &Policy{engine: &rbac.Engine{}}
 	switch m.GetAction() {
@@ -52,8 +52,8 @@ func Parse(m *rbacpb.RBAC) (*Policy, error) {
 	return p, nil
 }
 
-// Engine returns an engine with loggers of its own, nil if all RPCs may pass unasked. filter is the
-// name of the HTTP filter, for audits.
+// Engine returns an engine with its own loggers, or nil if the policy lets all RPCs pass unchecked.
+// filter is the name of the HTTP filter for audit events.
 func (p *Policy) Engine(filter string) *rbac.Engine {
 	if p.engine == nil {
 		return nil
@@ -78,8 +78,8 @@ func parsePolicy(m *rbacpb.Policy) (rule rbac.Rule, err error) {
 	return rbac.Rule{Permission: rbac.AnyOf(permissions...), Principal: rbac.AnyOf(principals...)}, nil
 }
 
-// each parses a list; its errors say which one. An empty list is one: all of nothing would
-// match every RPC.
+// each parses the elements of a list. Its errors name the element. An empty list is an error,
+// because AllOf with no matchers would match every RPC.
 func each[M any](list []M, parse func(M) (rbac.Matcher, error)) ([]rbac.Matcher, error) {
 	if len(list) == 0 {
 		return nil, errors.New(": is empty")
@@ -148,7 +148,8 @@ func parsePrincipal(m *rbacpb.Principal) (rbac.Matcher, error) {
 		}
 		text, err := parseString(p.Authenticated.GetPrincipalName())
 		return rbac.Principal(text), within("authenticated.principal_name: ", err)
-	// The three are one as long as neither PROXY headers nor trusted hops are heeded (A41).
+	// These three cases are the same, because the server evaluates neither PROXY headers nor
+	// trusted hops (A41).
 	case *rbacpb.Principal_SourceIp:
 		in, err := parseRange(p.SourceIp) //nolint:staticcheck // as above
 		return rbac.Source(in), within("source_ip: ", err)
@@ -175,7 +176,7 @@ func parseAny(v bool) (rbac.Matcher, error) {
 	return rbac.Always(), nil
 }
 
-// never matches Envoy's metadata, of which an RPC has none, so that only the inverse matches
+// never matches Envoy's dynamic metadata. An RPC has none, so only the inverted condition matches
 // (A41).
 func never(inverted bool) rbac.Matcher {
 	if inverted {
@@ -184,7 +185,8 @@ func never(inverted bool) rbac.Matcher {
 	return rbac.Never()
 }
 
-// serverName matches the name of TLS's SNI, which is taken to be empty (A41).
+// serverName matches the server name that the client sent in TLS (SNI). The name counts as empty
+// (A41).
 func serverName(t rbac.Text) rbac.Matcher {
 	if t.Match("") {
 		return rbac.Always()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dns holds the resolver that asks DNS for addresses and for the service config
-// (naming.md, service_config.md). Between two lookups it has no goroutine.
+// Package dns has the resolver that asks DNS for addresses and for the service config (naming.md,
+// service_config.md). Between two lookups it has no goroutine.
 package dns
 
 import (
@@ -17,10 +17,10 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// dnsPort is the port of a DNS server whose authority names none.
+// dnsPort is the port of a DNS server if the target's authority has no port.
 const dnsPort = "53"
 
-// NewBuilder returns a builder over package net.
+// NewBuilder returns a Builder that makes lookups with package net.
 func NewBuilder() *Builder {
 	return &Builder{
 		Server:          server,
@@ -35,8 +35,9 @@ func NewBuilder() *Builder {
 // Scheme returns "dns".
 func (*Builder) Scheme() string { return scheme.DNS }
 
-// Build tells the channel an address that needs no lookup before it returns. For a name
-// it starts the first lookup and returns.
+// Build returns a resolver for the target. If the target is an IP address, Build passes it to the
+// channel before it returns. If it is a name, Build starts the first lookup and does not wait for
+// it.
 func (b *Builder) Build(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	host, err := parseEndpoint(target.Endpoint())
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-// Lookuper asks a DNS server; a net.Resolver is one.
+// Lookuper asks a DNS server. *net.Resolver implements it.
 type Lookuper interface {
 	LookupHost(ctx context.Context, host string) (addrs []string, err error)
 	LookupTXT(ctx context.Context, name string) (records []string, err error)
@@ -16,25 +16,25 @@ type Lookuper interface {
 
 // Builder makes dns resolvers. NewBuilder fills its fields.
 type Builder struct {
-	// Server returns the DNS server for a target's authority; empty means the
-	// system's own.
+	// Server returns the DNS server for a target's authority. An empty authority means the system's
+	// resolver.
 	Server func(authority string) (Lookuper, error)
 	// Percent returns a random number from 1 to 100, for service configs that
 	// apply to a part of the clients.
 	Percent func() int
 	// Hostname returns this machine's name, for service configs that name it.
 	Hostname func() (string, error)
-	// IgnoreTXTErrors says that a failed TXT lookup means no service config, rather
-	// than an invalid one.
+	// IgnoreTXTErrors says that a failed TXT lookup counts as no service config. Otherwise it
+	// counts as an invalid one.
 	IgnoreTXTErrors bool
-	// NoTXT says that no service config is looked for.
+	// NoTXT turns off lookups of service configs.
 	NoTXT bool
-	// Backoff is the pause before the next lookup after the given number of
-	// failures in a row, less one.
+	// Backoff returns the pause before the next lookup. It gets the number of failures in a row,
+	// minus one.
 	Backoff backoffFunc
 }
 
-// query is what one resolver asks of DNS.
+// query makes the lookups of one resolver.
 type query struct {
 	*Builder
 	server   Lookuper
@@ -42,5 +42,5 @@ type query struct {
 	noConfig bool
 }
 
-// configParser is ClientConn.ParseServiceConfig.
+// configParser is the type of ClientConn.ParseServiceConfig.
 type configParser func(json string) *serviceconfig.ParseResult

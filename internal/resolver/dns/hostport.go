@@ -12,10 +12,10 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// defaultPort is the port of an endpoint that names none.
+// defaultPort is the port of an endpoint without a port.
 const defaultPort = "443"
 
-// hostPort is a host, without brackets, and a port.
+// hostPort is a host and a port. The host has no brackets.
 type hostPort struct {
 	name, port string
 }
@@ -24,19 +24,20 @@ func parseEndpoint(endpoint string) (hostPort, error) {
 	return parse(endpoint, defaultPort)
 }
 
-// parse reads host, host:port, :port, an IPv6 address without brackets, or one with
-// brackets and maybe a port. An empty host is localhost.
+// parse parses host, host:port, :port, an IPv6 address without brackets, or an IPv6 address in
+// brackets with or without a port. An empty host means localhost.
 func parse(s, portIfNone string) (hostPort, error) {
 	if s == "" {
 		return hostPort{}, errors.New("dns resolver: missing address")
 	}
-	// A zone may hold anything, but with brackets in it there is no way to add a port.
+	// An IPv6 zone may contain any characters, but no port can be added to an address whose zone
+	// has brackets.
 	if _, err := netip.ParseAddr(s); err == nil && !strings.ContainsAny(s, "[]") {
 		return hostPort{name: s, port: portIfNone}, nil
 	}
 	name, port, err := net.SplitHostPort(s)
 	if err != nil {
-		// It may be a host alone; then it is good with a port.
+		// s may be a host without a port. Then it is valid with a port added.
 		name, port, err = net.SplitHostPort(s + ":" + portIfNone)
 	}
 	switch {
@@ -50,13 +51,13 @@ func parse(s, portIfNone string) (hostPort, error) {
 	return hostPort{name: name, port: port}, nil
 }
 
-// isIP says whether the host is an address already.
+// isIP reports whether the host is an IP address.
 func (h hostPort) isIP() bool {
 	_, err := netip.ParseAddr(h.name)
 	return err == nil
 }
 
-// address is the host's port at one of its addresses.
+// address returns the address of the host's port at ip, which is one of the host's IP addresses.
 func (h hostPort) address(ip string) resolver.Address {
 	return resolver.Address{Addr: net.JoinHostPort(ip, h.port)}
 }

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-// run looks up addresses and the service config, both at the same time.
+// run looks up the addresses and the service config concurrently.
 func (q *query) run(ctx context.Context, parse configParser) (resolver.State, error) {
 	if q.noConfig {
 		return q.servers(ctx)
@@ -25,8 +25,8 @@ func (q *query) run(ctx context.Context, parse configParser) (resolver.State, er
 	return state, err
 }
 
-// servers looks up addresses, and those of load balancers if somebody has asked for that. With
-// load balancers there need be no addresses.
+// servers looks up the addresses, and, after EnableSRV, those of load balancers. If there are load
+// balancers, it is no error if there are no addresses.
 func (q *query) servers(ctx context.Context) (resolver.State, error) {
 	if !srvEnabled.Load() {
 		return q.addresses(ctx)

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// dnsResolver looks up one name for one channel. While it waits it is a timer at most,
-// and before it first waits not even that: most names are looked up once.
+// dnsResolver looks up one name for one channel. While it waits for the next lookup it has a timer
+// and no goroutine. It makes the timer when it first waits, as most names are looked up only once.
 type dnsResolver struct {
 	// Immutable.
 	cc    resolver.ClientConn
@@ -19,12 +19,12 @@ type dnsResolver struct {
 
 	mu     sync.Mutex
 	plan   schedule
-	timer  *time.Timer        // the next lookup's; nil before the first wait
-	cancel context.CancelFunc // the running lookup's; nil while none runs
+	timer  *time.Timer        // starts the next lookup; nil before the first wait
+	cancel context.CancelFunc // cancels the running lookup; nil while none runs
 }
 
-// ResolveNow has the name looked up once the minimum interval is over. Requests during
-// a wait add nothing to it.
+// ResolveNow makes the resolver look the name up once the minimum interval is over. Further
+// requests before that lookup have no effect.
 func (r *dnsResolver) ResolveNow(resolver.ResolveNowOptions) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,9 +33,9 @@ func (r *dnsResolver) ResolveNow(resolver.ResolveNowOptions) {
 	}
 }
 
-// Close ends a lookup that is running, without waiting for it: Close may have been
-// called from within the channel's own UpdateState. A result that the lookup still has
-// is dropped, unless the channel is being told it at this moment.
+// Close cancels a running lookup. It does not wait for the end of it, as the channel may call Close
+// from within UpdateState. The result of the lookup is dropped, unless it is being passed to the
+// channel at this moment.
 func (r *dnsResolver) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +54,7 @@ func (r *dnsResolver) isClosed() bool {
 	return r.plan.phase == closed
 }
 
-// startIn starts the next lookup after the wait. r.mu is held.
+// startIn starts the next lookup after the wait. The caller must hold r.mu.
 func (r *dnsResolver) startIn(wait time.Duration) {
 	switch {
 	case wait == 0:
@@ -66,7 +66,7 @@ func (r *dnsResolver) startIn(wait time.Duration) {
 	}
 }
 
-// resolve is one lookup, in a goroutine of its own that ends with it.
+// resolve makes one lookup. It runs in a goroutine of its own.
 func (r *dnsResolver) resolve() {
 	ctx, ok := r.begin()
 	if !ok {
@@ -75,8 +75,7 @@ func (r *dnsResolver) resolve() {
 	r.end(r.lookUpAndTell(ctx))
 }
 
-// begin returns the context of the lookup whose time has come, unless it is not wanted
-// any more.
+// begin returns the context for the lookup that is due. ok is false if the resolver is closed.
 func (r *dnsResolver) begin() (ctx context.Context, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +86,7 @@ func (r *dnsResolver) begin() (ctx context.Context, ok bool) {
 	return ctx, true
 }
 
-// end plans what comes after a lookup.
+// end schedules the next lookup, if one is due, after a lookup that returned err.
 func (r *dnsResolver) end(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,8 +106,8 @@ func (r *dnsResolver) end(err error) {
 	}
 }
 
-// lookUpAndTell returns an error if the lookup failed, or if the channel could not use
-// what it found.
+// lookUpAndTell makes a lookup and passes the result to the channel. It returns an error if the
+// lookup failed, or if the channel could not use the result.
 func (r *dnsResolver) lookUpAndTell(ctx context.Context) error {
 	state, err := r.query.run(ctx, r.cc.ParseServiceConfig)
 	if r.isClosed() {

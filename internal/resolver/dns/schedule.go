@@ -17,37 +17,37 @@ func init() {
 	SetResolvingTimeout(30 * time.Second)
 }
 
-// SetMinResolutionInterval sets the least time from the end of one lookup to the start
-// of the next that ResolveNow causes.
+// SetMinResolutionInterval sets the shortest time from the end of one lookup to the start of the
+// next one that ResolveNow causes.
 func SetMinResolutionInterval(d time.Duration) { minInterval.Store(int64(d)) }
 
-// SetResolvingTimeout sets the longest that a lookup may take.
+// SetResolvingTimeout sets the timeout of a lookup.
 func SetResolvingTimeout(d time.Duration) { timeout.Store(int64(d)) }
 
-// backoffFunc returns the pause after the given number of retries.
+// backoffFunc returns the pause after a number of retries.
 type backoffFunc func(retries int) time.Duration
 
-// phase is where a resolver is between two lookups.
+// phase is the phase of a resolver's life.
 type phase uint8
 
 const (
-	// resting: the last lookup succeeded, and nobody wants another.
+	// resting: the last lookup succeeded, and no other one is scheduled.
 	resting phase = iota
-	// waiting: the next lookup has its time.
+	// waiting: the next lookup is scheduled.
 	waiting
 	// looking: a lookup is running.
 	looking
 	closed
 )
 
-// schedule decides when to look up. It has no clock: methods that say when the next
-// lookup is due return how long to wait, and whether one is due at all.
+// schedule decides when to make lookups. It has no clock. Its methods return whether a lookup is
+// due and how long to wait before it.
 type schedule struct {
 	phase phase
-	// again says that ResolveNow came during a lookup: what it finds may be older
-	// than the request.
+	// again says that ResolveNow was called during a lookup, whose result may be older than the
+	// call.
 	again bool
-	// earliest is when ResolveNow may cause the next lookup.
+	// earliest is the earliest time of the next lookup that ResolveNow causes.
 	earliest time.Time
 	failures int
 }
@@ -64,7 +64,7 @@ func (s *schedule) resolveNow(now time.Time) (wait time.Duration, due bool) {
 	return 0, false
 }
 
-// begin says whether the lookup whose time has come is still wanted.
+// begin begins the lookup that is due. It returns false if the schedule is closed.
 func (s *schedule) begin() bool {
 	if s.phase != waiting {
 		return false
@@ -73,7 +73,8 @@ func (s *schedule) begin() bool {
 	return true
 }
 
-// succeeded ends a lookup. Another follows after the interval if one is wanted.
+// succeeded ends a lookup. Another one follows after the interval if ResolveNow was called
+// meanwhile.
 func (s *schedule) succeeded(now time.Time, interval time.Duration) (wait time.Duration, due bool) {
 	if s.phase == closed {
 		return 0, false
@@ -88,8 +89,8 @@ func (s *schedule) succeeded(now time.Time, interval time.Duration) (wait time.D
 	return 0, false
 }
 
-// failed ends a lookup. Another follows after the back-off, wanted or not: the channel
-// does not ask.
+// failed ends a lookup. Another one follows after the back-off in any case, as the channel does not
+// ask for one after an error.
 func (s *schedule) failed(backoff backoffFunc) (wait time.Duration, due bool) {
 	if s.phase == closed {
 		return 0, false

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// txtPrefix goes in front of the host's name for the TXT lookup.
+	// txtPrefix precedes the host's name in the TXT lookup.
 	txtPrefix = "_grpc_config."
-	// attribute begins the TXT record that is meant for gRPC.
+	// attribute is the prefix of the TXT record that is meant for gRPC.
 	attribute = "grpc_config="
 	// language is this implementation's name in clientLanguage.
 	language = "go"
 )
 
-// choice is one service config and the clients that it is for (gRFC A2). A condition
-// that is absent holds.
+// choice is one service config and the conditions on clients that use it (gRFC A2). A condition
+// that is absent is true.
 type choice struct {
 	ClientLanguage []string        `json:"clientLanguage"`
 	Percentage     *int            `json:"percentage"`
@@ -27,13 +27,13 @@ type choice struct {
 	ServiceConfig  json.RawMessage `json:"serviceConfig"`
 }
 
-// hasConfig says whether there is something to choose.
+// hasConfig reports whether the choice has a service config.
 func (c choice) hasConfig() bool {
 	return len(c.ServiceConfig) > 0 && string(c.ServiceConfig) != "null"
 }
 
-// chooseConfig returns the JSON of the first service config that is for this client,
-// empty when there is none. Package net has joined the strings of each record.
+// chooseConfig returns the JSON of the first service config whose conditions this client meets, or
+// "" if there is none. Package net has joined the strings of each record.
 func (b *Builder) chooseConfig(records []string) (string, error) {
 	for _, record := range records {
 		list, found := strings.CutPrefix(record, attribute)
@@ -66,8 +66,7 @@ func (b *Builder) applies(c choice) bool {
 
 func isOurs(name string) bool { return strings.EqualFold(name, language) }
 
-// isNamed says whether this machine is among the names. One that cannot tell its name
-// is not.
+// isNamed reports whether this machine's name is in names. It returns false if Hostname fails.
 func (b *Builder) isNamed(names []string) bool {
 	name, err := b.Hostname()
 	return err == nil && slices.Contains(names, name)

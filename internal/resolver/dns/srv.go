@@ -15,20 +15,20 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// srvEnabled says whether load balancers are looked for.
+// srvEnabled turns on lookups of load balancers.
 var srvEnabled atomic.Bool
 
-// EnableSRV makes all dns resolvers look for load balancers, as gRFC A26 has it for programs
-// with package grpclb. It is meant for that package's init function.
+// EnableSRV makes all dns resolvers look up load balancers, as gRFC A26 says for programs with
+// package grpclb. The init function of that package calls it.
 func EnableSRV() { srvEnabled.Store(true) }
 
-// srvLookuper is a Lookuper that can ask for SRV records; a net.Resolver is one.
+// srvLookuper is a Lookuper that can ask for SRV records. *net.Resolver implements it.
 type srvLookuper interface {
 	LookupSRV(ctx context.Context, service, proto, name string) (cname string, records []*net.SRV, err error)
 }
 
-// balancers looks up _grpclb._tcp.<host> (gRFC A5), and the addresses of those that it names.
-// That there are none is no error.
+// balancers looks up _grpclb._tcp.<host> (gRFC A5), and the addresses of the load balancers that it
+// names. If there are none, that is no error.
 func (q *query) balancers(ctx context.Context) ([]resolver.Address, error) {
 	server, ok := q.server.(srvLookuper)
 	if !ok {
@@ -63,7 +63,7 @@ func (q *query) balancers(ctx context.Context) ([]resolver.Address, error) {
 	return out, nil
 }
 
-// isNotFound says whether DNS answered that there is no such record.
+// isNotFound reports whether DNS answered that there is no such record.
 func isNotFound(err error) bool {
 	var dnsErr *net.DNSError
 	return errors.As(err, &dnsErr) && dnsErr.IsNotFound

@@ -14,7 +14,7 @@ func Set(a resolver.Address, network string) resolver.Address {
 	return a
 }
 
-// Get returns the address's network, and whether it has one; "tcp" is meant otherwise.
+// Get returns the address's network. If ok is false it has none, which means "tcp".
 func Get(a resolver.Address) (network string, ok bool) {
 	network, ok = a.Attributes.Value(key{}).(string)
 	return network, ok

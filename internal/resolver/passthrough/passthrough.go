@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package passthrough holds the resolver whose only address is the endpoint as it stands.
+// Package passthrough has the resolver whose only address is the target's endpoint, unchanged.
 package passthrough
 
 import (
@@ -17,8 +17,8 @@ type Builder struct{}
 // Scheme returns "passthrough".
 func (Builder) Scheme() string { return scheme.Passthrough }
 
-// Build gives the channel its address before it returns. An empty endpoint means
-// something to the channel's own dialer only.
+// Build passes the address to the channel before it returns. It fails if the endpoint is empty,
+// unless the channel has its own dialer, which may accept that.
 func (Builder) Build(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	endpoint := target.Endpoint()
 	if endpoint == "" && opts.Dialer == nil {

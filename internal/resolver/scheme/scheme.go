@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package scheme holds the scheme of targets that name none, where both the public
-// resolver package and the channel can reach it.
+// Package scheme has the default scheme of targets, which both the public resolver package and the
+// channel need.
 package scheme
 
 import "sync/atomic"
@@ -19,7 +19,7 @@ func Set(scheme string) {
 	chosen.Store(&scheme)
 }
 
-// Or returns the scheme that the program set, or def when it set none.
+// Or returns the scheme that the program set, or def if it set none.
 func Or(def string) string {
 	if s := chosen.Load(); s != nil {
 		return *s

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unix holds the resolvers of unix domain sockets (naming.md):
-// unix:path, unix:///absolute/path and, on Linux, unix-abstract:name. Importing it
-// registers them.
+// Package unix has the resolvers of unix domain sockets (naming.md): unix:path,
+// unix:///absolute/path and, on Linux, unix-abstract:name. Importing the package registers them.
 package unix
 
 import (
@@ -14,11 +13,10 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// authority is what a request carries when the program names no authority: a path is
-// not one.
+// authority is the :authority of requests if the program sets none, as a path is not a valid one.
 const authority = "localhost"
 
-// Builder makes the resolvers of one of the two schemes.
+// Builder makes the resolvers of the scheme unix or unix-abstract.
 type Builder struct {
 	// Abstract chooses unix-abstract, whose names are not in the file system.
 	Abstract bool
@@ -40,7 +38,7 @@ func (b Builder) Scheme() string {
 // OverrideAuthority returns "localhost".
 func (Builder) OverrideAuthority(resolver.Target) string { return authority }
 
-// Build gives the channel its address before it returns.
+// Build passes the address to the channel before it returns.
 func (b Builder) Build(target resolver.Target, cc resolver.ClientConn, _ resolver.BuildOptions) (resolver.Resolver, error) {
 	if target.URL.Host != "" {
 		return nil, fmt.Errorf("invalid (non-empty) authority: %v", target.URL.Host)
@@ -49,7 +47,8 @@ func (b Builder) Build(target resolver.Target, cc resolver.ClientConn, _ resolve
 	return static.Resolve(cc, networktype.Set(address, "unix")), nil
 }
 
-// path does not use Target.Endpoint, which loses the slash of an absolute path.
+// path returns the address of the socket. It does not use Target.Endpoint, which drops the slash of
+// an absolute path.
 func (b Builder) path(target resolver.Target) string {
 	path := cmp.Or(target.URL.Path, target.URL.Opaque)
 	if b.Abstract {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command mutations puts faults into the code, one at a time, and says which of them the simulation
-// finds, and which of them the package's own tests do. The faults are in mutations.txt.
+// Command mutations puts faults into the code, one at a time. It reports which of them the simulation
+// finds, and which of them the ordinary tests of the package find. The faults are in mutations.txt.
 //
 //	make mutate ARGS="-for 20s -run windows"
 package main
@@ -49,7 +49,7 @@ func mutate(list, only string, r runner) error {
 	defer os.RemoveAll(r.dir)
 	all = slices.DeleteFunc(all, func(m mutation) bool { return !pattern.MatchString(m.name) })
 	if err := fit(all); err != nil {
-		return err // before the long run, so that nobody takes a part of the list for all of it
+		return err // before the long run, which would otherwise leave out a part of the list
 	}
 	var t tally
 	for _, m := range all {
@@ -62,7 +62,7 @@ func mutate(list, only string, r runner) error {
 	return nil
 }
 
-// fit is an error that names the faults which cannot be put into the code as it is.
+// fit returns an error that names the faults that can't be put into the present code.
 func fit(all []mutation) (errs error) {
 	for _, m := range all {
 		if _, _, err := m.apply(); err != nil {
@@ -72,7 +72,7 @@ func fit(all []mutation) (errs error) {
 	return errs
 }
 
-// verdict is what came of one fault.
+// verdict says how one fault was found, if it was.
 type verdict struct {
 	broken       error // it can't be put in, or does not build
 	bySimulation bool
@@ -82,7 +82,7 @@ type verdict struct {
 
 type tally struct {
 	tried, simulation, tests, either, broken int
-	missed                                   []string // by the simulation
+	missed                                   []string // the faults that the simulation has missed
 }
 
 func (t *tally) add(m mutation, v verdict) {

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// mutation is a fault: lines that are replaced by others.
+// mutation is a fault: the lines old of the code, which new replaces.
 type mutation struct {
 	name     string
-	where    string // a folder or a file
+	where    string // the folder or file that has the lines
 	old, new []string
 }
 
-// parse reads mutations.txt.
+// parse parses the text of mutations.txt.
 func parse(text string) (all []mutation, err error) {
 	for i, line := range strings.Split(text, "\n") {
 		m := &mutation{}
@@ -41,7 +41,7 @@ func parse(text string) (all []mutation, err error) {
 	return all, nil
 }
 
-// apply returns the file that has the text, and what becomes of it.
+// apply returns the path of the file that has the old lines, and its text with the new ones.
 func (m mutation) apply() (file, changed string, err error) {
 	err = filepath.WalkDir(m.where, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -66,7 +66,8 @@ func (m mutation) apply() (file, changed string, err error) {
 	return file, changed, err
 }
 
-// replace puts the new lines in the place of the old ones, and says how often those were there.
+// replace returns the text with the new lines in place of the old ones, and how many times the old
+// ones were there.
 func (m mutation) replace(lines []string) (text string, times int) {
 	var out []string
 	for i := 0; i < len(lines); i++ {

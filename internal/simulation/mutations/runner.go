@@ -16,17 +16,17 @@ import (
 
 // runner tries faults.
 type runner struct {
-	dir       string // for what it builds
+	dir       string // the folder for what it builds
 	budget    time.Duration
-	tests     string // whose tests are run: see the flag
+	tests     string // the value of the flag -tests
 	checkOnly bool
 }
 
-// explored are packages with an explorer of their own, beside the simulation: it counts as a part
-// of that.
+// explored are the packages with tests of their own that try all orders of events. What these tests
+// find counts as found by the simulation.
 var explored = []string{"./internal/park", "./internal/handover", "./internal/warm"}
 
-// try puts a fault in and looks who finds it.
+// try puts a fault into the code and runs the simulation and the tests with it.
 func (r *runner) try(m mutation) (v verdict) {
 	file, changed, err := m.apply()
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *runner) try(m mutation) (v verdict) {
 	return v
 }
 
-// testsOf are the packages whose tests are a package's: the driver's are those of the core, too.
+// testsOf returns the packages with the tests of a package. Those of h2/protocol are also in h2.
 func testsOf(pkg string) []string {
 	if core, ok := strings.CutSuffix(pkg, "/protocol"); ok {
 		return []string{pkg, core}
@@ -92,8 +92,8 @@ func (r *runner) overlay(file, changed string) (string, error) {
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// simulate runs the simulation until it finds something, or its time is over. A panic, or a
-// history that does not end, counts.
+// simulate runs the simulation until it fails or its time is over. A panic, and a history that
+// does not end, also count as failures.
 func (r *runner) simulate(overlay string) (v verdict) {
 	bin := filepath.Join(r.dir, "simulation.test")
 	if out, err := r.command(5*time.Minute, "go", "test", "-c", "-ldflags", "-s -w", "-overlay", overlay, "-o", bin, "./internal/simulation"); err != nil {
@@ -112,10 +112,10 @@ func (r *runner) simulate(overlay string) (v verdict) {
 
 var tells = regexp.MustCompile(`(seed \d+: .*|^panic: .*|\npanic: .*|fatal error: .*|leakcheck: .*)`)
 
-// reason is the line of an output that tells most.
+// reason returns the most telling line of an output.
 func reason(out string) string { return tells.FindString(out) }
 
-// command runs a program for so long at most.
+// command runs a program, and ends it after limit. It returns the first part of the output.
 func (r *runner) command(limit time.Duration, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command run builds the simulation once and runs it in several processes, one for each processor,
-// as each history has one to itself. It ends with 1 if a history failed, and prints that.
+// Command run builds the simulation once and runs it in several processes. There is one for each
+// processor, because a history uses only one processor. If a history fails, it prints the history
+// and exits with code 1.
 //
 //	make simulate ARGS="-for 20s -seed 7"
 package main
@@ -55,7 +56,7 @@ type options struct {
 	coverage       bool
 }
 
-// stride lies between the first seeds of two processes.
+// stride is the distance between the first seeds of two processes.
 const stride = 1 << 32
 
 func run(o options) (ok bool, err error) {
@@ -95,11 +96,11 @@ func loudly(name string, args ...string) error {
 	return c.Run()
 }
 
-// outcome is what a process has printed.
+// outcome is what a process has printed, and how it ended.
 type outcome struct {
 	text string
 	err  error
-	now  string // the seed that was at work, of a process that ended in the middle
+	now  string // the seed that was running when the process ended, if it ended early
 }
 
 func (o *options) process(bin, dir string, i int) (r outcome) {
@@ -127,7 +128,7 @@ var (
 	counted = regexp.MustCompile(`(?m)^ +(\d+)  (\S.*)$`)
 )
 
-// report sums up, and says whether all was well.
+// report prints a summary, and reports whether all processes succeeded.
 func (o *options) report(outcomes []outcome) (ok bool) {
 	ok = true
 	var sums [4]int

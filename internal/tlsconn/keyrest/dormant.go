@@ -14,9 +14,9 @@ import (
 	"hash"
 )
 
-// dormant is AES-GCM under a key. What the algorithm makes of the key, 0.8 KB, it makes when
-// there is a record to seal or open, and forgets when it is told to; that of crypto/tls keeps it
-// for good. It is guarded by the lock of the half that it is in.
+// dormant is AES-GCM under a key. It makes what the algorithm derives from the key, 0.8 KB, when there is a
+// record to seal or open, and forgets that when it is told to; the AEAD of crypto/tls keeps it for good.
+// The lock of the half that it is in guards it.
 type dormant struct {
 	key []byte
 	gcm cipher.AEAD // nil: to be made
@@ -81,7 +81,7 @@ func (d *dormant) awake() cipher.AEAD {
 		d.gcm, err = cipher.NewGCM(block)
 	}
 	if err != nil {
-		panic("keyrest: " + err.Error()) // keys of these lengths are taken
+		panic("keyrest: " + err.Error()) // AES takes keys of these lengths
 	}
 	return d.gcm
 }

@@ -26,10 +26,10 @@ type Half struct {
 	secret *[]byte
 }
 
-// halfPlaces are where the two halves are in a tls.Conn, and the fields in each.
+// halfPlaces are the offsets of the two halves in a tls.Conn, and of the fields in each half.
 type halfPlaces struct{ in, out, lock, cipher, secret uintptr }
 
-// halfOffsets are those of tls.Conn. They are valid if findHalves says so.
+// halfOffsets are those of tls.Conn. They are valid if findHalves returns true.
 var halfOffsets halfPlaces
 
 var findHalves = sync.OnceValue(func() (ok bool) {
@@ -65,14 +65,14 @@ func halfAt(p unsafe.Pointer) Half {
 	}
 }
 
-// maskPlaces are the type that a half's cipher has where nonces are masked with an IV, where its
-// fields are, and the type of the AEAD in it that is AES-GCM.
+// maskPlaces are the type of a half's cipher where nonces are masked with an IV, the offsets of its fields,
+// and the type of the AEAD in it that is AES-GCM.
 type maskPlaces struct {
 	typ, gcm reflect.Type
 	iv, aead uintptr
 }
 
-// masking is that of crypto/tls. Learn finds it.
+// masking is what crypto/tls has. Learn finds it.
 var masking maskPlaces
 
 // maskIn finds the fields in the type of a cipher, if they are there as is known.
@@ -87,7 +87,8 @@ func maskIn(cipherType reflect.Type) (p maskPlaces, ok bool) {
 	return p, ok
 }
 
-// masked returns the IV and the AEAD of h's cipher, nil if that is another kind. lock is held.
+// masked returns pointers to the IV and the AEAD of h's cipher, nil if that is of another kind. lock is
+// held.
 func (h Half) masked() (iv *[nonceSize]byte, aead *cipher.AEAD) {
 	v := reflect.ValueOf(*h.cipher)
 	if !v.IsValid() || v.Type() != masking.typ {
@@ -97,8 +98,8 @@ func (h Half) masked() (iv *[nonceSize]byte, aead *cipher.AEAD) {
 	return (*[nonceSize]byte)(unsafe.Add(p, masking.iv)), (*cipher.AEAD)(unsafe.Add(p, masking.aead))
 }
 
-// Rest has h hold its key alone until there is another record, if its cipher is AES-GCM of TLS
-// 1.3. While somebody is using h it does nothing.
+// Rest makes h hold only its key until there is another record, if its cipher is AES-GCM of TLS 1.3. It
+// does nothing while somebody is using h.
 func (h Half) Rest() {
 	if !h.lock.TryLock() {
 		return
@@ -121,7 +122,7 @@ func (h Half) Rest() {
 	}
 }
 
-// Rests reports whether h holds its key alone.
+// Rests reports whether h holds only its key.
 func (h Half) Rests() bool {
 	h.lock.Lock()
 	defer h.lock.Unlock()
@@ -133,7 +134,7 @@ func (h Half) Rests() bool {
 	return ok && d.gcm == nil
 }
 
-// Learn finds out, by a connection of TLS 1.3, whether ciphers are as is known here. It is called
+// Learn finds out, from a connection of TLS 1.3, whether ciphers are as is known here. It must be called
 // once, before anything else of this package.
 func Learn(c *tls.Conn) error {
 	if !findHalves() {

@@ -28,7 +28,7 @@ func (b Buffers) HoldsRecord() bool {
 // Feed makes p the ciphertext that tls.Conn holds.
 func (b Buffers) Feed(p []byte) { *b.Raw = *bytes.NewBuffer(p) }
 
-// Release drops what of b is empty, and reports whether no ciphertext is left.
+// Release drops the buffers of b that are empty, and reports whether no ciphertext is left.
 func (b Buffers) Release() bool {
 	if b.Hand.Len() == 0 {
 		*b.Hand = bytes.Buffer{}

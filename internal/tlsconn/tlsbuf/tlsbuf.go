@@ -13,18 +13,18 @@ import (
 	"unsafe"
 )
 
-// Buffers are the three fields of a tls.Conn that hold on to memory. They belong
-// to whoever is in tls.Conn.Read; nothing else touches them after the handshake.
+// Buffers are the three fields of a tls.Conn that hold on to memory. They belong to the goroutine in
+// tls.Conn.Read; nothing else touches them after the handshake.
 type Buffers struct {
 	Raw   *bytes.Buffer // ciphertext, from the beginning of a record
 	Input *bytes.Reader // plaintext of the last record, in Raw's memory
 	Hand  *bytes.Buffer // handshake messages
 }
 
-// places are where the fields are.
+// places are the offsets of the fields.
 type places struct{ raw, input, hand uintptr }
 
-// offsets are those of tls.Conn. They are valid if Found says so.
+// offsets are those of tls.Conn. They are valid if Found returns true.
 var offsets places
 
 // Found reports whether a tls.Conn has the fields. If not, nothing else here may be called.
@@ -49,7 +49,7 @@ type Place struct {
 	At   *uintptr // is set to its offset
 }
 
-// Find looks for fields in a type, and reports whether it has all of them itself.
+// Find looks for fields in a type, and reports whether the type itself has all of them.
 func Find(typ reflect.Type, wanted ...Place) bool {
 	for _, want := range wanted {
 		f, ok := typ.FieldByName(want.Name)

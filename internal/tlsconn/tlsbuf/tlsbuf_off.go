@@ -12,7 +12,7 @@ import (
 
 // This build leaves tls.Conn's fields alone.
 
-// Buffers are never there.
+// Buffers is not used in this build.
 type Buffers struct {
 	Raw   *bytes.Buffer
 	Input *bytes.Reader

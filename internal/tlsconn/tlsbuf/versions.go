@@ -13,10 +13,10 @@ import (
 // what it does after a Read that would block.
 var tested = []string{"go1.26", "go1.27"}
 
-// Tested reports whether this program was built with a version of Go that was tested in full.
-// Where it was not, memory that was lent to a tls.Conn must not be given to anybody else.
+// Tested reports whether this program was built with a version of Go that was tested in full. If it was
+// not, memory that was lent to a tls.Conn must not be given to anybody else.
 func Tested() bool { return isTested(runtime.Version()) }
 
-// isTested reports whether release is one of a tested version. What is no release, such as a
-// build of Go's development branch, is not.
+// isTested reports whether release belongs to a tested version. A build that is no release, such as one of
+// Go's development branch, does not.
 func isTested(release string) bool { return slices.Contains(tested, version.Lang(release)) }

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// minStep is how long the first buffer of a message from the pool is, unless the message
-	// is shorter.
+	// minStep is the length of the first buffer that a message gets from the pool, unless the message is
+	// shorter.
 	minStep = 256
-	// scratch is how many bytes are read at a time of a body that nobody wants.
+	// scratch is how many bytes are read at a time from a body that nobody wants.
 	scratch = 512
-	// exactFrom is from how many bytes on a program may be left the memory of a message, which then should
-	// not be much larger.
+	// exactFrom is the length from which the memory of a message should not be much larger than the
+	// message: a program may keep it.
 	exactFrom = 64 << 10
 )
 
@@ -31,7 +31,7 @@ const (
 //
 // It is meant to be embedded by value. One goroutine uses it at a time.
 type Assembler struct {
-	pool *mem.BufferPool // where the owner has it: that is smaller than a copy
+	pool *mem.BufferPool // points to the owner's, which is smaller than a copy
 	buf  *[]byte         // of the message in assembly; nil before its body begins
 
 	limit uint32
@@ -48,12 +48,12 @@ func (a *Assembler) Init(pool *mem.BufferPool, limit int) {
 	*a = Assembler{pool: pool, limit: clampLen(limit)}
 }
 
-// Space returns where the next bytes of the stream go: at most n of them, n being what
-// is left of the DATA payload. ahead is how many bytes may be reserved for what has not
-// been put there yet: a few times what has arrived already, or more if the caller trusts
-// the peer with more. With none, Space may be empty before a message's body, and is to be
-// asked again when some of it has arrived; else it is empty only for n <= 0. Each call
-// replaces the one before; the slice must not be used after Filled or Abort.
+// Space returns memory for the next bytes of the stream: at most n bytes, where n is what is left of the
+// DATA payload. ahead is how many bytes may be reserved for what has not been put there yet: a few times
+// what has arrived already, or more if the caller trusts the peer with more. If ahead is 0, Space may be
+// empty before a message's body; the caller asks again when some of the body has arrived. Otherwise it is
+// empty only for n <= 0. Each call replaces the one before; the slice must not be used after Filled or
+// Abort.
 func (a *Assembler) Space(n, ahead int) []byte {
 	var free []byte
 	switch {
@@ -70,11 +70,11 @@ func (a *Assembler) Space(n, ahead int) []byte {
 	return free[:max(0, min(n, len(free)))]
 }
 
-// Filled takes the first n bytes of what Space returned last. complete reports that they
-// were the end of a message, which is then m.
+// Filled takes the first n bytes of what Space returned last. complete reports whether they were the end of
+// a message, which is then m.
 //
-// An error is for the stream, and final: a *[SizeError] (ResourceExhausted) or a
-// *[FlagError] (Internal); both carry their status. Later calls return it again.
+// An error concerns the whole stream, and is final: a *[SizeError] (ResourceExhausted) or a *[FlagError] (Internal);
+// both carry their status. Later calls return it again.
 func (a *Assembler) Filled(n int) (m Message, complete bool, err error) {
 	switch {
 	case a.fault != noFault:
@@ -100,8 +100,8 @@ func (a *Assembler) Filled(n int) (m Message, complete bool, err error) {
 	return a.finish(), true, nil
 }
 
-// Take is Space and Filled for bytes that lie elsewhere: it copies from p until a message is
-// complete, or p used up, and returns how many bytes that were.
+// Take is Space and Filled for bytes that lie elsewhere: it copies from p until a message is complete, or p
+// is used up, and returns how many bytes it has copied.
 func (a *Assembler) Take(p []byte, ahead int) (n int, m Message, complete bool, err error) {
 	if n = a.whole(p); n > 0 {
 		return n, a.finish(), true, nil
@@ -123,14 +123,14 @@ func (a *Assembler) SmallNext(p []byte) bool {
 	return ok
 }
 
-// TakeSmall is Take for all such messages at the beginning of p that r has room for, which are added
-// to it. n is how many bytes of p they take.
+// TakeSmall is Take for all small messages (see SmallNext) at the beginning of p that r has room for. It
+// adds them to r. n is how many bytes of p they take.
 func (a *Assembler) TakeSmall(p []byte, r *Run) (n, messages int) {
 	return r.take(p, min(a.limit, smallMax))
 }
 
-// whole is Take for a message that lies in p from its beginning to its end, as small ones mostly
-// do. It returns 0, and has done nothing, for any other, and for what breaks a rule.
+// whole is Take for a message that lies in p from its beginning to its end, as small ones mostly do. For
+// any other message, and for one that breaks a rule, it does nothing and returns 0.
 func (a *Assembler) whole(p []byte) (n int) {
 	if a.nPrefix > 0 || a.fault != noFault || len(p) <= PrefixLen {
 		return 0
@@ -181,8 +181,8 @@ func (a *Assembler) Held() int {
 	return cap(*a.buf) + headerSize
 }
 
-// End is to be called at END_STREAM: it returns [ErrUnexpectedEnd] in the middle of a
-// message, the error of Filled if there was one, else nil.
+// End must be called at END_STREAM. It returns [ErrUnexpectedEnd] in the middle of a message, the error of
+// Filled if there was one, else nil.
 func (a *Assembler) End() error {
 	if a.InMessage() {
 		return ErrUnexpectedEnd
@@ -197,7 +197,7 @@ func (a *Assembler) Abort() {
 	a.buf, a.have, a.nPrefix = nil, 0, 0
 }
 
-// begin judges a complete prefix.
+// begin checks a complete prefix.
 func (a *Assembler) begin() fault {
 	if a.prefix[0] > 1 {
 		return badFlag
@@ -215,17 +215,17 @@ func (a *Assembler) begin() fault {
 	return noFault
 }
 
-// need is the declared length, once the prefix is complete.
+// need returns the declared length, once the prefix is complete.
 func (a *Assembler) need() uint32 { return binary.BigEndian.Uint32(a.prefix[1:]) }
 
-// free gives the buffer back if it is the pool's: those are longer than smallMax.
+// free gives the buffer back if it is the pool's: the pool's buffers are longer than smallMax.
 func (a *Assembler) free() {
 	if a.buf != nil && cap(*a.buf) > smallMax {
 		(*a.pool).Put(a.buf)
 	}
 }
 
-// room is the number of bytes behind the last Space.
+// room returns how many bytes the last Space had room for.
 func (a *Assembler) room() int {
 	switch {
 	case a.nPrefix < PrefixLen:
@@ -288,15 +288,15 @@ func (a *Assembler) finish() Message {
 	return m
 }
 
-// fail frees what there is and makes f final.
+// fail frees the buffer and makes f final.
 func (a *Assembler) fail(f fault) error {
 	a.Abort()
 	a.fault = f
 	return a.failure()
 }
 
-// failure is the error of a's fault, nil if there is none. The prefix of the message that
-// is at fault is still there.
+// failure returns the error for a's fault, or nil if there is none. It reads the prefix of the message at
+// fault, which is still there.
 func (a *Assembler) failure() error {
 	switch a.fault {
 	case badFlag:

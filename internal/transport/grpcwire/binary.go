@@ -21,7 +21,7 @@ func AppendBinary[T Text](dst []byte, v T) []byte {
 	return base64.RawStdEncoding.AppendEncode(dst, []byte(v))
 }
 
-// BinaryLen is the number of bytes that AppendBinary adds for n bytes.
+// BinaryLen returns the number of bytes that AppendBinary adds for n bytes.
 func BinaryLen(n int) int { return base64.RawStdEncoding.EncodedLen(n) }
 
 // DecodeBinary decodes one base64 value, padded or not ("Implementations MUST accept

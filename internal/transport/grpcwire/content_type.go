@@ -15,10 +15,9 @@ const (
 	ContentTypeJSON  = "application/grpc+json"
 )
 
-// ParseContentType reports whether v is a gRPC content type, and the subtype that names
-// the codec, in lower case: "proto" for application/grpc+proto and application/grpc;proto,
-// empty for application/grpc. Media types compare without case, and a parameter such as
-// "; charset=utf-8" is not a subtype.
+// ParseContentType reports whether v is a gRPC content type, and returns the subtype that names the codec,
+// in lower case: "proto" for application/grpc+proto and application/grpc;proto, empty for application/grpc.
+// Media types compare without case, and a parameter such as "; charset=utf-8" is not a subtype.
 func ParseContentType[T Text](v T) (subtype string, ok bool) {
 	v = trimSpace(v)
 	if len(v) < len(ContentTypeGRPC) || !equalFold(v[:len(ContentTypeGRPC)], ContentTypeGRPC) {
@@ -85,7 +84,7 @@ func rememberContentType(known *map[string]string, subtype, v string) {
 	contentTypes.CompareAndSwap(known, &grown) // lost to another: the next call tries again
 }
 
-// internSubtype is v in lower case, without an allocation for the usual ones.
+// internSubtype returns v in lower case, without an allocation for the usual ones.
 func internSubtype[T Text](v T) string {
 	switch {
 	case equalFold(v, "proto"):
@@ -113,7 +112,7 @@ func equalFold[T Text](v T, lower string) bool {
 	return true
 }
 
-// upTo is the part of v before the first sep, or all of it.
+// upTo returns the part of v before the first sep, or all of it.
 func upTo[T Text](v T, sep byte) T {
 	for i := range len(v) {
 		if v[i] == sep {

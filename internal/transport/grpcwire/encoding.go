@@ -49,9 +49,8 @@ func CheckCompressed(compressed bool, encoding string) error {
 	return nil
 }
 
-// UnsupportedEncoding is the status for a stream whose messages cannot be decompressed.
-// compression.md asks for codes.Unimplemented where a server says so to its client, and
-// for codes.Internal on a client.
+// UnsupportedEncoding returns the status for a stream whose messages cannot be decompressed. compression.md
+// asks for codes.Unimplemented where a server says so to its client, and for codes.Internal on a client.
 func UnsupportedEncoding(code codes.Code, encoding string) *status.Status {
 	return status.Newf(code, "grpc: Decompressor is not installed for grpc-encoding %q", clip(encoding))
 }

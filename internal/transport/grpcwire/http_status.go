@@ -10,10 +10,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// HTTPStatusCode maps the HTTP status of a response that has no grpc-status, as
-// http-grpc-status-mapping.md lays down. It is for clients only. 200 is Unknown too:
-// a call that went well would have brought a grpc-status. Informational responses (1xx)
-// are to be skipped before anything is mapped.
+// HTTPStatusCode maps the HTTP status of a response that has no grpc-status, as http-grpc-status-mapping.md
+// lays down. It is for clients only. 200 is Unknown too: a call that went well would have brought a
+// grpc-status. The caller must skip informational responses (1xx) before it maps anything.
 func HTTPStatusCode(httpStatus int) codes.Code {
 	switch httpStatus {
 	case http.StatusBadRequest:
@@ -30,11 +29,10 @@ func HTTPStatusCode(httpStatus int) codes.Code {
 	return codes.Unknown
 }
 
-// MissingStatus is the status of a response that brought no grpc-status. message is its
-// grpc-message as it was sent, empty if it has none; it counts only if all else is as gRPC
-// has it. A content type that is not of gRPC is named in the text, because it usually tells
-// which proxy or web server answered. Programs look for the texts, which are those of the
-// published module.
+// MissingStatus returns the status of a response that has no grpc-status. message is the response's
+// grpc-message as it was sent, empty if it has none; it counts only if everything else is as gRPC requires.
+// A content type that is not of gRPC is named in the text, because it usually tells which proxy or web
+// server answered. Programs look for the texts, which are those of the published module.
 func MissingStatus(httpStatus int, contentType, message string) *status.Status {
 	_, isGRPC := ParseContentType(contentType)
 	if isGRPC && (httpStatus == 0 || httpStatus == http.StatusOK) {

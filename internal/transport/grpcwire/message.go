@@ -23,10 +23,10 @@ func (m Message) Clone() Message {
 	return m
 }
 
-// Bytes is the body of a message, in memory of a pool or of the collector. It has one owner, who
-// gives it back once, by Free or Buffer: a count of owners would be written on the processor that
-// reads the connection and again where the message is decoded, and so cost more than all else
-// about a small message. The zero value is no message; that of an empty one is not zero.
+// Bytes is the body of a message, in memory of a pool or of the garbage collector. It has one owner, which
+// gives it back once, by Free or Buffer. There is no count of owners: it would be written on the processor
+// that reads the connection and again where the message is decoded, and so cost more than everything else
+// about a small message. The zero value is no message; an empty message is not the zero value.
 type Bytes struct {
 	p    *[]byte
 	pool *mem.BufferPool // where p goes back to; nil: to the collector
@@ -34,14 +34,14 @@ type Bytes struct {
 
 var emptyBytes = BytesOf(nil)
 
-// BytesOf is b, which need not be given back.
+// BytesOf returns b as Bytes, which need not be given back.
 func BytesOf(b []byte) Bytes { return Bytes{p: &b} }
 
 // IsZero reports whether there is no message.
 func (b Bytes) IsZero() bool { return b.p == nil }
 
-// ReadOnlyData returns the bytes, which must not be written, and are valid until they are given
-// back.
+// ReadOnlyData returns the bytes. They must not be written, and are valid until Free, Own or Buffer is
+// called.
 func (b Bytes) ReadOnlyData() []byte { return (*b.p)[:len(*b.p):len(*b.p)] }
 
 // Free gives the memory back.
@@ -51,9 +51,9 @@ func (b Bytes) Free() {
 	}
 }
 
-// Ownable returns the bytes for who may want to keep them for ever (Own), with the capacity of all
-// the memory that they lie in. ok is false where only a copy can be kept: the memory is part of
-// something else, or its pool, which a program brought, wants it back.
+// Ownable returns the bytes for a caller that may want to keep them for ever (Own), with the capacity of
+// all the memory that they lie in. ok is false if only a copy can be kept: the memory is part of something
+// else, or belongs to a pool of the program's, which wants it back.
 func (b Bytes) Ownable() (data []byte, ok bool) {
 	if b.pool == nil {
 		return nil, false
@@ -62,10 +62,10 @@ func (b Bytes) Ownable() (data []byte, ok bool) {
 	return *b.p, ok
 }
 
-// Own leaves the memory, which is Ownable, to the caller for good, in place of Free.
+// Own leaves the memory, which must be Ownable, to the caller for good. It takes the place of Free.
 func (b Bytes) Own() { (*b.pool).(internalmem.Forgetter).Forget(b.p) }
 
-// Buffer returns the bytes as a Buffer, which is the caller's, in place of b.
+// Buffer returns the bytes as a Buffer, which belongs to the caller. b must not be used afterwards.
 func (b Bytes) Buffer() mem.Buffer {
 	if b.pool == nil {
 		return (*mem.SliceBuffer)(b.p)

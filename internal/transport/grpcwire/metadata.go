@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// ValidateKey checks the name of an application's metadata entry: 1*(0-9 a-z _ - .).
-// Names that [IsReserved] covers are judged like any other; ask that first, see
-// [CheckPair].
+// ValidateKey checks the name of an application's metadata entry: 1*(0-9 a-z _ - .). It judges names that
+// [IsReserved] covers like any others; [CheckPair] asks IsReserved first.
 func ValidateKey(key string) error {
 	if key == "" {
 		return errors.New("there is an empty key in the header")
@@ -23,9 +22,9 @@ func ValidateKey(key string) error {
 	return nil
 }
 
-// CheckReplyPair is CheckPair for what a server sends. Its keys may be any field name of HTTP,
-// as those of requests may, so that a handler can echo them, and its values may hold any bytes
-// but control characters: the published module sends those, and takes them.
+// CheckReplyPair is CheckPair for what a server sends. Keys may be any field name of HTTP, because requests
+// may have them and a handler may echo them. Values may hold any bytes but control characters: the
+// published module sends such values, and accepts them.
 func CheckReplyPair(key, value string) (send bool, err error) {
 	if IsReservedReply(key) {
 		return false, nil
@@ -74,8 +73,8 @@ func CheckPair(key, value string) (send bool, err error) {
 	return true, nil
 }
 
-// isFieldName reports whether HTTP/2 allows a field to be called so: a token of RFC 9110,
-// section 5.6.2, without upper case. All that ValidateKey allows is one.
+// isFieldName reports whether HTTP/2 allows name as the name of a field: a token of RFC 9110, section
+// 5.6.2, without upper case. Every name that ValidateKey allows is one.
 func isFieldName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; !isKeyByte(c) && strings.IndexByte("!#$%&'*+^`|~", c) < 0 {

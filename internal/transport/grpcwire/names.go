@@ -41,11 +41,10 @@ const (
 // error: an application may well echo the metadata it was given, and that contains
 // some of them.
 //
-// Beside the fields of the call definition and of the status these are the
-// connection-specific fields, which would make the message malformed (RFC 9113
-// section 8.2.2). Not reserved are grpc-accept-encoding, of which there may be several, and
-// grpc-status-details-bin: a server may put a message of its own there, which goes out
-// unless the status has details (see [StatusFields]).
+// Reserved are the fields of the call definition and of the status, and the connection-specific fields,
+// which would make the message malformed (RFC 9113 section 8.2.2). Not reserved are grpc-accept-encoding,
+// of which there may be several, and grpc-status-details-bin: a server may put a message of its own there,
+// which is sent unless the status has details (see [StatusFields]).
 func IsReserved(name string) bool {
 	if len(name) > 0 && name[0] == ':' {
 		return true

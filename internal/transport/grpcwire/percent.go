@@ -72,7 +72,7 @@ func DecodePercent[T Text](v T) string {
 	return string(out)
 }
 
-// isUnescaped is Percent-Byte-Unencoded: %x20-%x24 / %x26-%x7E.
+// isUnescaped reports whether c is a Percent-Byte-Unencoded: %x20-%x24 / %x26-%x7E.
 func isUnescaped(c byte) bool {
 	return c >= 0x20 && c <= 0x7e && c != '%'
 }
@@ -81,8 +81,8 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '%', upperHex[c>>4], upperHex[c&15])
 }
 
-// appendEscapedRune escapes the first rune of s, or U+FFFD where s begins with none, and
-// returns how many bytes of s that was.
+// appendEscapedRune escapes the first rune of s, or U+FFFD if s begins with none, and returns how many
+// bytes of s it has escaped.
 func appendEscapedRune(dst []byte, s string) ([]byte, int) {
 	r, size := utf8.DecodeRuneInString(s)
 	var enc [utf8.UTFMax]byte

@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	// PrefixLen is the size of what stands before every message: the Compressed-Flag
-	// and the Message-Length.
+	// PrefixLen is the size of the prefix of every message: the Compressed-Flag and the Message-Length.
 	PrefixLen = 5
 
 	// MaxMessageLen is the longest message that a Message-Length can announce.
 	MaxMessageLen = math.MaxUint32
 )
 
-// Prefix returns the bytes to send before a message of n bytes, n being its size on the
-// wire, after compression.
+// Prefix returns the bytes to send before a message of n bytes, where n is its size on the wire, after
+// compression.
 func Prefix(compressed bool, n uint32) [PrefixLen]byte {
 	var p [PrefixLen]byte
 	if compressed {

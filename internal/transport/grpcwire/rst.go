@@ -4,9 +4,9 @@ package grpcwire
 
 import "google.golang.org/grpc/codes"
 
-// rstCodes is the table under "Errors" in PROTOCOL-HTTP2, by HTTP/2 error code (RFC 9113
-// section 7). STREAM_CLOSED has no mapping there, as no open stream should get it, and
-// HTTP_1_1_REQUIRED no row; both are faults of the transport.
+// rstCodes is the table under "Errors" in PROTOCOL-HTTP2, by HTTP/2 error code (RFC 9113 section 7). The
+// table has no mapping for STREAM_CLOSED, as no open stream should get it, and no row for
+// HTTP_1_1_REQUIRED; both are faults of the transport.
 var rstCodes = [...]codes.Code{
 	0x0: codes.Internal,          // NO_ERROR
 	0x1: codes.Internal,          // PROTOCOL_ERROR
@@ -24,9 +24,9 @@ var rstCodes = [...]codes.Code{
 	0xd: codes.Internal,          // HTTP_1_1_REQUIRED
 }
 
-// RSTCode maps the error code of a received RST_STREAM, as the published module does. One
-// that RFC 9113 does not define is Unknown. A client whose deadline has passed when CANCEL
-// arrives should report DeadlineExceeded of its own instead.
+// RSTCode maps the error code of a received RST_STREAM, as the published module does. A code that RFC 9113
+// does not define is Unknown. A client whose deadline has passed when CANCEL arrives should report
+// DeadlineExceeded instead.
 func RSTCode(code uint32) codes.Code {
 	if uint64(code) < uint64(len(rstCodes)) {
 		return rstCodes[code]

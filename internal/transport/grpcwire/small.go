@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// smallMax is the length up to which a message does not come from the pool. One
-	// allocation of just its size is as fast there, and a peer that sends tiny messages to
-	// a slow receiver cannot make each of them hold a buffer many times as large.
+	// smallMax is the length up to which a message does not come from the pool. Up to it, one allocation of
+	// just the message's size is as fast, and a peer that sends tiny messages to a slow receiver cannot
+	// make each of them hold a buffer many times as large.
 	smallMax = 104
 
-	// headerSize is the memory, in bytes, of the header of a slice of the pool's.
+	// headerSize is the memory, in bytes, of the slice header of a buffer of the pool's.
 	headerSize = 24
 )
 
-// A small buffer is one allocation that holds the bytes and, in front of them, the slice
-// header which the message's Bytes point to. On 64-bit systems they are 64 and 128
-// bytes, which are size classes of the allocator.
+// A small buffer is one allocation that holds the bytes and, in front of them, the slice header to which
+// the message's Bytes point. On 64-bit systems the two kinds take 64 and 128 bytes, which are size classes
+// of the allocator.
 type (
 	small40 struct {
 		header mem.SliceBuffer
@@ -33,8 +33,8 @@ type (
 	}
 )
 
-// newSmall returns n bytes, n <= smallMax, that need not be freed. What it points to is
-// also a *mem.SliceBuffer.
+// newSmall returns n bytes, n <= smallMax, that need not be freed. The result also points to a
+// mem.SliceBuffer.
 func newSmall(n int) *[]byte {
 	if n <= len(small40{}.data) {
 		s := new(small40)
@@ -46,7 +46,7 @@ func newSmall(n int) *[]byte {
 	return (*[]byte)(&s.header)
 }
 
-// smallSize is the memory, in bytes, that newSmall(n) takes.
+// smallSize returns the memory, in bytes, that newSmall(n) takes.
 func smallSize(n int) int {
 	if n <= len(small40{}.data) {
 		return int(unsafe.Sizeof(small40{}))
@@ -54,8 +54,8 @@ func smallSize(n int) int {
 	return int(unsafe.Sizeof(small104{}))
 }
 
-// NewSmall is a message with a copy of body, of at most 104 bytes, that takes little more
-// memory than that.
+// NewSmall returns a message with a copy of body, which has at most 104 bytes. The message takes little
+// more memory than that.
 func NewSmall(body []byte, compressed bool) Message {
 	m := Message{Data: emptyBytes, Compressed: compressed, Len: len(body)}
 	if len(body) > 0 {
@@ -66,10 +66,9 @@ func NewSmall(body []byte, compressed bool) Message {
 	return m
 }
 
-// Run is a number of small messages in about the memory of their bytes. The zero value
-// is empty.
+// Run is a queue of small messages that takes about the memory of their bytes. The zero value is empty.
 type Run struct {
-	b   []byte // for each its length and flag in one byte, and its body
+	b   []byte // for each message one byte with its length and flag, and its body
 	off int    // where the oldest begins
 }
 
@@ -79,8 +78,8 @@ const maxRun = 4 << 10
 // IsSmall reports whether m can be part of a Run.
 func IsSmall(m Message) bool { return m.Len <= smallMax }
 
-// Add copies m, and reports whether it could: not if m is not small, nor if r is full. m is
-// still the caller's.
+// Add adds a copy of m. It reports false, and adds nothing, if m is not small, or if r is full. m still
+// belongs to the caller.
 func (r *Run) Add(m Message) bool {
 	if !IsSmall(m) || len(r.b)+1+m.Len > maxRun {
 		return false
@@ -103,8 +102,8 @@ func smallAt(p []byte, limit uint32) (size int, ok bool) {
 	return int(n), n <= limit && int(n) <= len(p)-PrefixLen
 }
 
-// take adds the messages of up to limit bytes that lie at the beginning of p, as many as r has room
-// for, and returns how many bytes of p, and messages, those are. A peer may send very many at once that
+// take adds messages of up to limit bytes from the beginning of p, as many as r has room for. It returns
+// how many bytes of p, and how many messages, it has added. A peer may send very many messages at once that
 // nobody reads: each is copied at about what its bytes cost.
 func (r *Run) take(p []byte, limit uint32) (n, messages int) {
 	for {
@@ -119,7 +118,7 @@ func (r *Run) take(p []byte, limit uint32) (n, messages int) {
 	}
 }
 
-// Next takes the oldest message out. There must be one.
+// Next removes the oldest message and returns it. There must be one.
 func (r *Run) Next() Message {
 	head := r.b[r.off]
 	at := r.off + 1
@@ -130,5 +129,5 @@ func (r *Run) Next() Message {
 // Empty reports whether r has no messages left.
 func (r *Run) Empty() bool { return r.off == len(r.b) }
 
-// Held is the memory, in bytes, that r takes.
+// Held returns the memory, in bytes, that r takes.
 func (r *Run) Held() int { return int(unsafe.Sizeof(*r)) + cap(r.b) }

@@ -25,9 +25,8 @@ type StatusFields struct {
 	nDetails uint8 // how many grpc-status-details-bin were there, up to 2
 }
 
-// Add takes one received trailer and reports whether it is of the status. The last of
-// several grpc-status or grpc-message counts. [IsHidden] says separately which fields
-// the application sees.
+// Add takes one received trailer and reports whether it belongs to the status. The last of several
+// grpc-status or grpc-message counts. [IsHidden] says separately which fields the application sees.
 func (f *StatusFields) Add(name, value string) bool {
 	switch name {
 	case HeaderGRPCStatus:
@@ -49,16 +48,14 @@ func (f *StatusFields) HasDetails() bool { return f.nDetails > 0 }
 // HasStatus reports whether a grpc-status was seen.
 func (f *StatusFields) HasStatus() bool { return f.seen || f.Code != "" }
 
-// Status returns what the trailers say, never nil. Without a grpc-status it is
-// synthesized from httpStatus, which is otherwise ignored ("If grpc-status was provided,
-// it must be used"); see [MissingStatus].
+// Status returns what the trailers say, never nil. Without a grpc-status it is synthesized from httpStatus,
+// which is otherwise ignored ("If grpc-status was provided, it must be used"); see [MissingStatus].
 //
-// The google.rpc.Status in grpc-status-details-bin is the result where there is exactly
-// one. Where it is not base64, or has another code than grpc-status, the status is Internal,
-// as in the published module, whose texts these are; where it is not a google.rpc.Status it
-// is ignored. A code that is not a number gives codes.Unknown and a message that names it. A
-// code that is not defined is passed on, as statuscodes.md allows: applications have codes of
-// their own.
+// If there is exactly one grpc-status-details-bin, the google.rpc.Status in it is the result. If the field
+// is not base64, or has another code than grpc-status, the status is Internal, as in the published module,
+// whose texts these are. If it is not a google.rpc.Status, it is ignored. A code that is not a number gives
+// codes.Unknown and a message that names it. A code that is not defined is passed on, as statuscodes.md
+// allows: applications have codes of their own.
 func (f *StatusFields) Status(httpStatus int) *status.Status {
 	if !f.HasStatus() {
 		return MissingStatus(httpStatus, ContentTypeGRPC, f.Message)
@@ -80,10 +77,9 @@ func (f *StatusFields) Status(httpStatus int) *status.Status {
 	return status.New(code, DecodePercent(f.Message))
 }
 
-// EncodeStatus returns the trailers for st; a nil st is OK. Where its details cannot be
-// encoded err says so, and the result, which lacks them, can still be sent. Details that
-// the application put into its own trailer metadata must not be sent beside a result
-// that has Details.
+// EncodeStatus returns the trailers for st; a nil st is OK. If its details cannot be encoded, err says so;
+// the result lacks them, and can still be sent. If the result has Details, the caller must not send those
+// that the application put into its own trailer metadata.
 func EncodeStatus(st *status.Status) (f StatusFields, err error) {
 	f.Code, f.seen = CodeString(st.Code()), true
 	f.Message = EncodePercent(st.Message())
@@ -109,7 +105,7 @@ func CodeString(c codes.Code) string {
 
 var okStatus = status.New(codes.OK, "")
 
-// detailed returns the status of the details, or nil where they are none.
+// detailed returns the status in the details, or nil if they have none.
 func (f *StatusFields) detailed(code codes.Code) *status.Status {
 	wire, err := DecodeBinary(f.Details)
 	if err != nil {
@@ -126,7 +122,7 @@ func (f *StatusFields) detailed(code codes.Code) *status.Status {
 	return status.FromProto(p)
 }
 
-// suffix is the message, to be put at the end of one of ours.
+// suffix returns the decoded grpc-message, to be put at the end of one of our texts.
 func (f *StatusFields) suffix() string {
 	if f.Message == "" {
 		return ""
@@ -134,8 +130,8 @@ func (f *StatusFields) suffix() string {
 	return ": " + DecodePercent(f.Message)
 }
 
-// parseCode takes what the published module takes: leading zeros and a sign, which must not be
-// sent, are harmless; a code is a signed number of 32 bits.
+// parseCode takes what the published module takes: a signed number of 32 bits. Leading zeros and a sign
+// must not be sent, but are harmless.
 func parseCode(s string) (uint32, bool) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	return uint32(n), err == nil

@@ -44,8 +44,8 @@ func AppendTimeout(dst []byte, d time.Duration) []byte {
 	return append(dst, "99999999H"...)
 }
 
-// Timeout is the value of a grpc-timeout field as it was sent, in half the memory of a
-// Duration. The zero value is none.
+// Timeout is the value of a grpc-timeout field as it was sent, in half the memory of a Duration. The zero
+// value means that there is no timeout.
 type Timeout uint32
 
 // unitBits is the number of low bits of a Timeout that hold its unit, as an index into timeoutUnits that
@@ -55,7 +55,7 @@ const unitBits = 3
 // IsSet reports whether t is a timeout.
 func (t Timeout) IsSet() bool { return t != 0 }
 
-// Duration is how long t is: the longest Duration if that can't hold it, 0 if it is none.
+// Duration returns how long t is: the longest Duration if t is longer, 0 if there is no timeout.
 func (t Timeout) Duration() time.Duration {
 	if !t.IsSet() {
 		return 0
@@ -68,9 +68,9 @@ func (t Timeout) Duration() time.Duration {
 	return count * unit
 }
 
-// ParseTimeout reads the value of a grpc-timeout field: 1 to 8 digits and a unit. Zero is
-// accepted and means that the deadline has passed already. The texts of the errors are
-// those of the published module, which are what a client with a fault is told.
+// ParseTimeout reads the value of a grpc-timeout field: 1 to 8 digits and a unit. Zero is accepted and
+// means that the deadline has passed already. A client that sends a bad value is told the text of the
+// error, which is that of the published module.
 func ParseTimeout[T Text](v T) (Timeout, error) {
 	digits := len(v) - 1
 	if digits < 1 {
@@ -95,7 +95,7 @@ func ParseTimeout[T Text](v T) (Timeout, error) {
 	return count<<unitBits | unit, nil
 }
 
-// unitNumber is the place of a unit in timeoutUnits, from 1; 0: it is none.
+// unitNumber returns the place of a unit in timeoutUnits, counted from 1, or 0 if there is no such unit.
 func unitNumber(name byte) Timeout {
 	for i := range timeoutUnits {
 		if timeoutUnits[i].name == name {
@@ -105,7 +105,7 @@ func unitNumber(name byte) Timeout {
 	return 0
 }
 
-// clip keeps what a peer sent from making an error message of any length.
+// clip shortens what a peer sent, so that it can't make an error message of any length.
 func clip[T Text](v T) string {
 	const most = 64
 	if len(v) > most {

@@ -15,11 +15,10 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// A batch is what the reader does between two waits for input. Frames that it queues
-// meanwhile are written when the batch ends: each wait begins with endBatch and ends with
-// resume.
+// A batch is what the reader does between two waits for input. The frames that it queues during a batch
+// are written when the batch ends. Each wait begins with endBatch and ends with resume.
 
-// await returns the next n bytes, without taking them.
+// await waits until the next n bytes have arrived and returns them. They stay in the buffer.
 func (r *reader) await(n int) ([]byte, error) {
 	for {
 		if r.in.act.rd.Buffered() < n {
@@ -44,7 +43,7 @@ func (r *reader) skip(n int) error {
 		}
 		k, err := r.in.act.rd.Discard(n)
 		r.resume()
-		r.in.act.skipsEnd = false // something was heard
+		r.in.act.skipsEnd = false // input came, which the end of the batch has to record
 		n -= k
 		if err != nil && !r.wasQuiet(err) {
 			return unexpectedEOF(err)
@@ -53,8 +52,8 @@ func (r *reader) skip(n int) error {
 	return nil
 }
 
-// resume begins a batch, if there is none: everything that is done from here on
-// is sent at its end at the latest. It follows each wait.
+// resume is called after each wait. It begins a batch, if none has begun: what is queued from here on
+// is written when the batch ends, or earlier.
 func (r *reader) resume() {
 	if a := r.in.act; !a.batch {
 		a.batch = true
@@ -65,8 +64,9 @@ func (r *reader) resume() {
 	}
 }
 
-// heardAt notes when input came, for those who ask. Where more would have come, had the reader of
-// a new connection waited, the connection becomes less new.
+// heardAt records when input came, for keepalive and for a new connection. If input comes so soon after
+// the last input on a new connection that a reader that waits would have got it, that counts as a hit
+// (see idlePredictor).
 func (r *reader) heardAt(now int64) {
 	isNew := r.in.predictor.isNew()
 	if !isNew && r.core.Config().Keepalive.Interval == 0 {
@@ -78,14 +78,14 @@ func (r *reader) heardAt(now int64) {
 	}
 }
 
-// endBatch runs when everything read so far has been dealt with and the reader
-// is about to wait: what was queued is written, and a task that launch kept is started.
+// endBatch is called when the reader has dealt with everything it has read, and is about to wait. It
+// writes what was queued, and starts a task that launch has kept.
 func (r *reader) endBatch() {
 	r.finishBatch()
 	r.launchNext()
 }
 
-// finishBatch is endBatch for a reader that may park, and run the task itself.
+// finishBatch is endBatch without starting the task: the reader may park, and then run the task itself.
 func (r *reader) finishBatch() {
 	if !r.in.act.batch {
 		return
@@ -111,8 +111,9 @@ func (r *reader) finishBatch() {
 	}
 }
 
-// checkEnd follows each frame, with mu: if no other has arrived, and nothing is left to do at the end of the
-// batch but what the reader does from here on, that takes no lock.
+// checkEnd is called after each frame, with mu held. If no other frame has arrived, and the end of the
+// batch has nothing to do except what the reader does itself from here on, then the end of the batch
+// takes no lock.
 func (r *reader) checkEnd(c *locked) {
 	if r.in.act.skipsEnd = c.core.CanSkipEndBatch(&r.in.act.Intake); r.in.act.skipsEnd {
 		c.core.SetHeard(true)
@@ -120,7 +121,7 @@ func (r *reader) checkEnd(c *locked) {
 	}
 }
 
-// readerHas says how many bytes behind the frame at hand the reader has.
+// readerHas tells the core whether bytes behind the current frame are in the reader's buffer.
 func (c *locked) readerHas(behind int) {
 	if behind > 0 {
 		c.core.SetReader(protocol.ReaderWorks)
@@ -129,8 +130,8 @@ func (c *locked) readerHas(behind int) {
 	}
 }
 
-// retained is the memory, in bytes, of an incomplete record that a layer such as TLS holds
-// while it waits for the rest.
+// retained returns the memory, in bytes, of an incomplete record that a layer such as TLS holds while
+// it waits for the rest.
 func (r *reader) retained() int {
 	if !r.in.can.Has(readyreader.HoldsBytes) {
 		return 0
@@ -138,8 +139,9 @@ func (r *reader) retained() int {
 	return r.wire.Retained()
 }
 
-// wasQuiet reports whether a read failed because the sweeper interrupted it, or because it need not
-// wait, for the reader to see whether it can park; the read is then to be repeated.
+// wasQuiet reports whether err means only that the reader should check whether it can park: the sweeper
+// interrupted the read, or the read returned ErrWouldBlock instead of waiting. The caller checks, and
+// then reads again.
 func (r *reader) wasQuiet(err error) bool {
 	if errors.Is(err, readyreader.ErrWouldBlock) {
 		return true

@@ -10,21 +10,22 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Borrowed is a piece of a message in memory of the program's, which has it back when
+// Borrowed is a piece of a message in memory that belongs to the program. The program has it back when
 // Stream.Reclaim returns. Until then any holder of a reference may read it.
 //
-// It never waits for the peer: a parcel that the socket has no room for copies what it has
-// borrowed (protocol.Parcel.Keep), and so does the queue when the memory is reclaimed.
+// A Borrowed never waits for the peer. If the socket has no room for a parcel, its borrowed pieces are
+// copied (protocol.Parcel.Keep). When the program reclaims the memory, the pieces that are still queued
+// are copied.
 type Borrowed struct {
 	mem.SliceBuffer
 	refs atomic.Int32 // the lender's among them
-	// inUse is locked from the beginning until there are none. (A channel would be an allocation more, and
-	// a WaitGroup must not be used within a synctest bubble and without.)
+	// inUse is locked from the beginning until no reference is left. (A channel would be one allocation
+	// more, and a WaitGroup must not be used both inside and outside of a synctest bubble.)
 	inUse sync.Mutex
 }
 
-// Borrow returns b with two references: one for the message, and one for the lender, who gives it up
-// with Reclaim.
+// Borrow returns b with two references: one for the message, and one for the lender, which gives it up
+// by calling Reclaim.
 func Borrow(b []byte) *Borrowed {
 	raceRead(b)
 	l := &Borrowed{SliceBuffer: b}
@@ -46,14 +47,14 @@ func (b *Borrowed) Free() {
 // IsBorrowed implements protocol.Borrowed.
 func (b *Borrowed) IsBorrowed() {}
 
-// Slice implements mem.Buffer. It copies: a part has no count of its own.
+// Slice implements mem.Buffer. It copies, because a part has no reference count of its own.
 func (b *Borrowed) Slice(start, end int) mem.Buffer {
 	return mem.Copy(b.SliceBuffer[start:end], nil)
 }
 
 // Reclaim gives up the lender's reference, and returns when nobody reads the memory any more. s is the
-// stream that the message was sent on. It waits, until done is closed, while the peer takes the message
-// faster than it could be copied again and again, and copies what then is left.
+// stream on which the message was sent. Reclaim waits while the peer takes the message so fast that a
+// copy would not pay, but no longer than until done is closed. Then it copies what is left.
 func (s *Stream) Reclaim(b *Borrowed, done <-chan struct{}) {
 	if b.refs.Load() > 1 {
 		s.awaitSent(done)
@@ -62,19 +63,19 @@ func (s *Stream) Reclaim(b *Borrowed, done <-chan struct{}) {
 		c.unlock()
 	}
 	b.Free()
-	b.inUse.Lock() // the holder of a parcel of it is in a write that does not wait
+	b.inUse.Lock() // whoever still holds a parcel with it is in a write that does not wait
 	raceRead(b.SliceBuffer)
 	b.inUse.Unlock()
 }
 
-// The lender of a message waits for another lentWait if leastSent bytes were sent in the last one: to
-// copy as many takes about a hundredth of that.
+// The lender of a message waits for another lentWait if at least leastSent bytes were sent during the
+// last one. To copy that many takes about a hundredth of lentWait.
 const (
 	lentWait  = 2 * time.Millisecond
 	leastSent = 256 << 10
 )
 
-// awaitSent returns when little of what waits on s is left, or it takes too long.
+// awaitSent waits until s is not full any more, until sending becomes slow, or until done is closed.
 func (s *Stream) awaitSent(done <-chan struct{}) {
 	waiting, room := s.lentRoom()
 	if room == nil {
@@ -99,8 +100,8 @@ func (s *Stream) awaitSent(done <-chan struct{}) {
 	}
 }
 
-// lentRoom returns how many bytes wait on s, and a channel that is closed when there is room for
-// more; nil if there is.
+// lentRoom returns how many bytes wait on s, and a channel that is closed when there is room for more.
+// The channel is nil if there is room already.
 func (s *Stream) lentRoom() (waiting int, room <-chan struct{}) {
 	c := s.conn.lock()
 	defer c.unlock()

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// raceRead tells the race detector that b is read. It is told when memory is lent, and when it is given
-// back, so that the race detector sees a write to it meanwhile.
+// raceRead tells the race detector that b is read. It is called when memory is lent and when it is
+// given back, so that the race detector sees a write to the memory in between.
 func raceRead(b []byte) {
 	if len(b) > 0 {
 		runtime.RaceReadRange(unsafe.Pointer(&b[0]), len(b))

@@ -9,15 +9,16 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// waitForBudget waits until enough of what the peer made us queue is written. Where the
-// peer is opening stream id, not 0, and too many handlers run, it also waits for one to
-// return, for handlerPatience at most, and refuses the stream if none does: handlers may
-// themselves wait for input that is still to be read, and so may a peer for the answer to
-// a PING. After a wait that timed out there is no other until a handler has returned.
+// waitForBudget waits until enough of what the peer made us queue is written. If id is not 0, the peer
+// is opening stream id. Then it also waits for a handler to return, if too many run, for
+// HandlerPatience at most. If none returns, it returns an error that refuses the stream. The wait must
+// be bounded: handlers may themselves wait for input that is still to be read, and the peer may wait
+// for the answer to a PING. After a wait that timed out it does not wait for handlers again until one
+// has returned.
 func (r *reader) waitForBudget(id uint32) error {
 	opening := id != 0
 	r.endBatch()
-	var late <-chan time.Time // nil: there is no wait for handlers, or not yet
+	var late <-chan time.Time // nil: no wait for handlers has begun
 	for {
 		c := r.lock()
 		if c.core.IsDead() {
@@ -30,7 +31,7 @@ func (r *reader) waitForBudget(id uint32) error {
 			c.unlock()
 			r.resume()
 			if crowded {
-				r.in.act.Useful() // that it is refused is our doing
+				r.in.act.Useful() // the peer's frame does not count as useless: we refuse it
 				return frame.StreamError(id, frame.RefusedStream, "too many handlers still run")
 			}
 			return nil
@@ -50,14 +51,14 @@ func (r *reader) waitForBudget(id uint32) error {
 			if c.core.EndWait() {
 				c.core.WaitedTooLong()
 			} else {
-				<-w // wakeReader came first
+				<-w // it was too late to cancel the wait: the wake-up comes
 			}
 			c.unlock()
 		}
 	}
 }
 
-// block returns the channel on which wakeReader will wake the reader.
+// block returns the channel on which the reader will be woken when the core asks for WakeReader.
 func (r *reader) block(c *locked) <-chan struct{} {
 	if r.in.act.wake == nil {
 		r.in.act.wake = make(chan struct{}, 1)
@@ -66,7 +67,7 @@ func (r *reader) block(c *locked) <-chan struct{} {
 	return r.in.act.wake
 }
 
-// checkHardLimit ends a connection that holds too much.
+// checkHardLimit returns an error, which ends the connection, if the connection holds too much.
 func (r *reader) checkHardLimit() error {
 	c := r.lock()
 	defer c.unlock()

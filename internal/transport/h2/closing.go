@@ -11,23 +11,23 @@ import (
 
 // Times of the end.
 const (
-	// lastFlush bounds how long the last words of a connection may take: GOAWAY on
-	// the way out, the peer's reason on the way in.
+	// lastFlush bounds how long the last output or input of a connection may take: our GOAWAY on the
+	// way out, the peer's reason on the way in.
 	lastFlush = time.Second
 
-	// partingPatience is how many times lastFlush a client may take to hang up while
-	// it goes on sending: it is then still busy with what we sent.
+	// partingPatience is how many times lastFlush a client may take to close the connection while it
+	// still sends: it is still handling what we sent.
 	partingPatience = 10
 
-	// drainPatience is how long the PING between the two steps of a drain may take, and
-	// drainGrace how long after its answer a stream may still come: some clients say first
-	// that they have seen the PING, and then what they had to say when they saw it.
+	// drainPatience is how long the answer to the PING between the two steps of a drain may take.
+	// drainGrace is how long after that answer a stream may still come: some clients first answer the
+	// PING, and then send what they had queued when it arrived.
 	drainPatience = 5 * time.Second
 	drainGrace    = 5 * time.Millisecond
 )
 
-// terminate ends a connection from outside of its reader. The reader is woken, finds the
-// connection dead, and tells the owner and all streams.
+// terminate ends a connection from outside of its reader. It wakes the reader, which finds the
+// connection dead and tells the Handler and all streams.
 func (c *Conn) terminate(err error) {
 	l := c.lock()
 	was := l.kill(err)
@@ -45,35 +45,35 @@ func (c *Conn) terminate(err error) {
 	}
 }
 
-// kill marks the connection as dead, and returns the stage that ends by it. The first
-// caller's error stands.
+// kill marks the connection as dead, and returns the stage in which it was. The error of the first call
+// is the cause.
 func (c *locked) kill(err error) (was protocol.Stage) {
 	if was = c.core.Kill(err); was == protocol.Dead {
 		return was
 	}
 	c.show()
 	c.keepalive.stop()
-	// The reader must not wait for what closing the connection waits for,
-	// such as a TLS alert that nobody reads.
+	// The reader must not wait for what closing the connection waits for, such as a TLS alert that the
+	// peer does not read.
 	c.lastReadUntil(time.Unix(1, 0))
 	return was
 }
 
-// lastReadUntil bounds the reader's wait for input, which is not lifted any more.
+// lastReadUntil bounds the reader's wait for input. The bound is never lifted again.
 func (c *locked) lastReadUntil(t time.Time) {
 	c.core.SetReadBy(t)
 	c.wire.readUntil(t)
 }
 
-// resetReadDeadline is for a reader that the sweeper took out of its wait. What bounds the wait
-// for the preface is over then.
+// resetReadDeadline is called by a reader whose wait the sweeper has interrupted. It restores the bound
+// of lastReadUntil, or none. The time limit for the preface is over by then.
 func (c *locked) resetReadDeadline() {
 	c.wire.readUntil(c.core.ReadBy())
 }
 
-// part closes a connection on which everything was said. A server lets the
-// client hang up first, for a while, also where it can't end its own direction before: if it closed
-// its socket with input unread, the system would take back replies that the client has not read yet.
+// part closes a connection on which everything was said. A server waits for the client to close first,
+// for a while. If it closed its socket with unread input, the system would take back replies that the
+// client has not read yet. It waits also where it can't end its own direction first.
 func (c *Conn) part() {
 	if c.core.Side() == protocol.Client {
 		c.terminate(protocol.ErrDrained)
@@ -85,9 +85,8 @@ func (c *Conn) part() {
 	l.closeLater(protocol.ErrDrained, partingPatience)
 }
 
-// tellAll tells the owner that the connection is gone, and then its streams. It
-// runs once, on the reader if there ever was one: so a Receiver hears nothing else
-// after it, or at the same time.
+// tellAll tells the Handler that the connection is gone, and then the connection's streams. It runs
+// once, on the reader if there ever was one. So a Receiver gets no other call during or after it.
 func (c *Conn) tellAll() {
 	l := c.lock()
 	err, lost := l.core.Cause(), l.core.LoseStreams()
@@ -101,8 +100,8 @@ func (c *Conn) tellAll() {
 	}
 }
 
-// closeLater ends the connection with err after lastFlush, unless the reader has ended it
-// before. If there was input meanwhile it waits once more, as often as extensions says.
+// closeLater ends the connection with err after lastFlush, unless it has ended before. If there was
+// input meanwhile it waits for another lastFlush, up to extensions times.
 func (c *locked) closeLater(err error, extensions int) {
 	if c.core.IsDead() {
 		return

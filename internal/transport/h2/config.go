@@ -8,15 +8,16 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/trace"
 )
 
-// DriverConfig is what Config.Driver may be: what only the driver of a connection needs.
+// DriverConfig is the type of Config.Driver: settings that only the driver of a connection needs.
 type DriverConfig struct {
-	// Ground is what the connection stands on; nil: on what those of the process share.
+	// Ground is what the connection runs on: the poller, the sweeper and the goroutines of its tasks.
+	// Nil means those that the process shares.
 	Ground *park.Ground
-	// Trace is told of each frame, and of parking; nil: nobody is.
+	// Trace is told of each frame, and of parking. Nil means no trace.
 	Trace *trace.Log
 }
 
-// ground is what connections with cfg stand on.
+// ground returns what connections with cfg run on; nil means what the process shares.
 func ground(cfg *Config) *park.Ground {
 	if d, ok := cfg.Driver.(DriverConfig); ok {
 		return d.Ground
@@ -24,17 +25,17 @@ func ground(cfg *Config) *park.Ground {
 	return nil
 }
 
-// watched reports whether sockets of connections with cfg can be waited for without a goroutine.
+// watched reports whether the sockets of connections with cfg can be watched without a goroutine.
 func watched(cfg *Config) bool {
 	return ground(cfg) != nil || park.Supported() && !clock.InBubble()
 }
 
-// ground is what the connection stands on.
+// ground returns what the connection runs on; nil means what the process shares.
 func (c *Conn) ground() *park.Ground { return ground(c.core.Config()) }
 
 func (r *reader) ground() *park.Ground { return ground(r.core.Config()) }
 
-// tracer is told what the connection does; nil: nobody is.
+// tracer returns the Log that is told what the connection does; nil means none.
 func (c *Conn) tracer() *trace.Log {
 	if d, ok := c.core.Config().Driver.(DriverConfig); ok {
 		return d.Trace

@@ -13,68 +13,62 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// Conn is one HTTP/2 connection, of either side. See the package comment for its parts,
-// who runs what, and what the receiver of a method says about the lock.
+// Conn is one HTTP/2 connection, of either side. The package comment describes its parts, which
+// goroutine runs what, and what the receiver of a method says about the lock.
 type Conn struct {
-	// Immutable after New, as are core.out.cfg and core.side().
+	// Immutable after New, as are core.Config() and core.Side().
 	wire    wire // the net.Conn
 	handler Handler
 
-	in     input       // the reader's
-	handle park.Handle // where it stands between busy and parked; safe for all
+	in     input       // belongs to the reader
+	handle park.Handle // whether the connection is busy or parked; safe for concurrent use
 
-	// lastRead is when input was last seen, by the clock. It is kept only where keepalive
-	// asks for it, and while the connection is new.
+	// lastRead is the time on our clock when input was last seen. It is kept only if keepalive needs
+	// it, and while the connection is new.
 	lastRead atomic.Int64
-	quiet    quietState // the sweeper has interrupted the reader's wait: its timeout means that. Or see rest.go
-	marks    marks      // where the reader's role is, and whether the write token is offered
+	quiet    quietState // whether the sweeper has interrupted the reader's wait; or the state in rest.go
+	marks    marks      // who has the reader's role, and whether the write token is offered
 
 	mu mutex
 	// Everything below is guarded by mu.
-	core      protocol.Conn // the connection as RFC 9113 has it
-	since     int64         // when the last stream ended, by the clock; only with Config.TrackIdle
+	core      protocol.Conn // the state of the connection according to RFC 9113
+	since     int64         // time on our clock when the last stream ended; only with Config.TrackIdle
 	keepalive keepalive
 }
 
-// Stream is one HTTP/2 stream. It is meant to be a field of its owner's own
-// stream, so that both are one allocation. Its methods may be called by any
-// goroutine.
+// Stream is one HTTP/2 stream. It is meant to be a field of its owner's own stream type, so that both
+// are one allocation. Its methods may be called concurrently, unless they say otherwise.
 type Stream struct {
-	core protocol.Stream // guarded by conn.mu, but for what Init sets
-	conn *Conn           // set before the stream is in its table
+	core protocol.Stream // guarded by conn.mu, except what Init sets
+	conn *Conn           // set before the stream is in the connection's table
 }
 
-// Handler is what a connection tells the role that owns it. All methods are
-// called by the reader, one at a time. None may block or wait for anything that
-// needs the connection to be read.
+// Handler is the role that owns a connection: the client or server code above it. The reader calls all
+// methods, one at a time. None may block or wait for anything that needs the connection to be read.
 type Handler interface {
-	// Accept returns the stream for a field block with which the peer opens a
-	// stream. The stream is set up with Init and not yet known to the
-	// connection: nothing can be sent on it until Opened. An error refuses it
-	// as the error says. Only servers are asked. b may be TooLarge: fields are then
-	// missing.
+	// Accept returns the stream for a field block with which the peer opens a stream. Accept sets the
+	// stream up with Init. The connection does not know the stream yet: nothing can be sent on it until
+	// Opened. An error refuses the stream, with the code of the error if it is a frame.Error. Only
+	// servers are asked. If b is TooLarge, fields are missing.
 	Accept(b *protocol.HeaderBlock, end bool) (*Stream, error)
 	// Opened follows each Accept that succeeded, once frames can be sent.
 	Opened(s *Stream, end bool)
 	// BatchEnd says that the reader is about to wait for input.
 	BatchEnd()
-	// Ready says that the peer's first SETTINGS arrived: it speaks HTTP/2.
+	// Ready says that the peer's first SETTINGS have arrived, which shows that the peer speaks HTTP/2.
 	Ready()
-	// PingReceived is asked about each PING of the peer's; an error ends the
-	// connection. streams is how many are open, sent whether HEADERS or DATA
-	// went out since the last PING.
+	// PingReceived is called for each PING of the peer. An error ends the connection. streams is how
+	// many streams are open. sent says whether we sent HEADERS or DATA since the peer's last PING.
 	PingReceived(streams int, sent bool) error
-	// GoAway says that the peer takes no more streams. Those above the last
-	// one it named are failed as unprocessed right after. debug is valid during the call.
+	// GoAway says that the peer accepts no more streams. Streams above the last one that its GOAWAY
+	// named fail as unprocessed right after this call. debug is valid during the call.
 	GoAway(code frame.ErrCode, debug []byte)
-	// Closed is the last call: the connection has ended, because of err. Streams that
-	// were open are told after it. If the connection is closed before Start, Close
-	// makes this call.
+	// Closed is the last call: the connection has ended because of err. The streams that were open are
+	// told after it. If the connection is closed before Start, Close makes this call.
 	Closed(err error)
 }
 
-// New makes a connection of nc, which it owns from then on. Nothing is read
-// or written before Start.
+// New returns a connection on nc, and owns nc from then on. It reads and writes nothing before Start.
 func New(nc net.Conn, side protocol.Side, cfg *protocol.Config, h Handler) *Conn {
 	w := wire{readyreader.NewSocket(nc)}
 	return &Conn{
@@ -85,8 +79,8 @@ func New(nc net.Conn, side protocol.Side, cfg *protocol.Config, h Handler) *Conn
 	}
 }
 
-// locked is a Conn whose mu the caller holds. Methods that need the lock are locked's;
-// those of Conn take it themselves, and calling them with it held does not compile.
+// locked is a Conn whose mu the caller holds. Methods that need the lock are methods of locked. Methods
+// of Conn take the lock themselves; to call one of them on a locked does not compile.
 type locked Conn
 
 // lock takes mu.
@@ -98,8 +92,8 @@ func (c *Conn) lock() *locked {
 	return (*locked)(c)
 }
 
-// unlock releases mu. What was queued is left to somebody else to write: to the holder of
-// the write token, or to the reader at the end of its batch.
+// unlock releases mu. It leaves what was queued to another goroutine to write: to the holder of the
+// write token, or to the reader at the end of its batch.
 func (c *locked) unlock() {
 	if c.core.HasTodo() {
 		c.perform()
@@ -111,8 +105,8 @@ func (c *locked) unlock() {
 func (c *locked) perform() {
 	todo := c.core.TakeTodo()
 	if todo.Has(protocol.LastIsOver) {
-		// For a connection that can't park, whose reader waits already, nothing else may show what it
-		// holds for long.
+		// If the connection can't park, and its reader waits already, nothing else would soon update
+		// the total of what it holds.
 		c.show()
 		if c.core.Config().TrackIdle {
 			c.since = clock.Now()
@@ -133,7 +127,7 @@ func (c *locked) show() {
 	}
 }
 
-// reader is the Conn as its reader has it: only the reader calls these methods, and
+// reader is the Conn for its reader: only the holder of the reader's role calls these methods, and
 // without mu.
 type reader Conn
 
@@ -144,8 +138,8 @@ func (r *reader) lock() *locked {
 	return (*Conn)(r).lock()
 }
 
-// writer is the Conn as the holder of the write token has it: only the holder calls these
-// methods, and without mu.
+// writer is the Conn for the holder of the write token: only that goroutine calls these methods, and
+// without mu.
 type writer Conn
 
 func (w *writer) lock() *locked { return (*Conn)(w).lock() }

@@ -33,13 +33,13 @@ func (r *reader) onPing(h frame.Header, p []byte) error {
 		return err
 	}
 	if err := r.handler.PingReceived(ping.Streams, ping.Sent); err != nil || ping.Sent {
-		return err // a peer that is being sent to may measure the path
+		return err // a peer to which we send may use PINGs to measure the path
 	}
 	return r.in.act.Useless()
 }
 
-// onGoAway obeys the peer's GOAWAY: no new streams, and those that it will not
-// look at are over.
+// onGoAway obeys the peer's GOAWAY: we open no new streams, and streams that the peer will not process
+// are over.
 func (r *reader) onGoAway(h frame.Header, p []byte) error {
 	c := r.lock()
 	f, lost, err := c.core.OnGoAway(h, p)

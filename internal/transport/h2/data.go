@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// onData moves the payload of a DATA frame, still unread, to its stream.
+// onData passes the payload of a DATA frame, which is still unread, to its stream.
 func (r *reader) onData(h frame.Header) error {
 	s, kind, err := r.receive(h)
 	if err != nil {
@@ -22,11 +22,10 @@ func (r *reader) onData(h frame.Header) error {
 	if err != nil {
 		return err
 	}
-	if s == nil { // a stream that is over: ours to ignore
+	if s == nil { // the stream is over: we ignore the frame
 		if err := r.skip(int(data + pad)); err != nil || data > 0 {
-			// How much of it there can be is for the windows to say: a peer
-			// may have thousands of small messages on their way when we end
-			// a stream.
+			// The windows limit how much of this there can be: a peer may have thousands of small
+			// messages on their way when we end a stream.
 			return err
 		}
 		c := r.lock()
@@ -40,7 +39,7 @@ func (r *reader) onData(h frame.Header) error {
 	if err != nil {
 		return err
 	}
-	if kind != protocol.EndedNot { // the end was noted when the frame was
+	if kind != protocol.EndedNot { // OnData has handled the end of the stream already
 		if fault == nil {
 			r.in.act.Useful()
 			fault = s.Receiver().OnEnd()
@@ -65,7 +64,8 @@ func (r *reader) onData(h frame.Header) error {
 	return nil
 }
 
-// receive counts a DATA frame, unless countNext has, and finds its stream: see core.OnData.
+// receive counts a DATA frame, unless countNext has counted it, and returns its stream: see
+// core.OnData.
 func (r *reader) receive(h frame.Header) (s *protocol.Stream, kind protocol.EndKind, err error) {
 	a := r.in.act
 	if k := a.counted; k.is {
@@ -81,14 +81,16 @@ func (r *reader) receive(h frame.Header) (s *protocol.Stream, kind protocol.EndK
 	return s, kind, err
 }
 
-// skipData is for a DATA frame whose header breaks a rule: it counts all the same.
+// skipData counts a DATA frame whose header breaks a rule: it uses up the connection's window like any
+// other.
 func (r *reader) skipData(n uint32) error {
 	c := r.lock()
 	defer c.unlock()
 	return c.core.Count(&r.in.act.Intake, n)
 }
 
-// readPadding reads the pad length, where there is one, and divides the payload.
+// readPadding reads the pad length, if there is one, and returns the lengths of the data and of the
+// padding.
 func (r *reader) readPadding(h frame.Header) (data, pad uint32, err error) {
 	var padLen byte
 	if h.Flags.Has(frame.FlagPadded) {
@@ -102,22 +104,22 @@ func (r *reader) readPadding(h frame.Header) (data, pad uint32, err error) {
 	return frame.DataPadding(h, padLen)
 }
 
-// giveBack lets the peer send n bytes more, in place of padding.
+// giveBack lets the peer send n more bytes, to make up for padding.
 func (r *reader) giveBack(s *protocol.Stream, n uint32) {
 	c := r.lock()
 	defer c.unlock()
 	c.core.GiveBack(&r.in.act.Intake, s, n)
 }
 
-// fillBody hands n bytes to the stream. fault is the stream's objection; the rest is then
-// skipped. What the stream holds for it is charged later.
+// fillBody passes the next n bytes to the stream. fault is an objection of the stream; the rest of the
+// bytes is then skipped. The account is charged later for what the stream holds.
 func (r *reader) fillBody(s *protocol.Stream, n int) (fault, err error) {
 	a := r.in.act
 	for n > 0 {
 		var grew int
 		k := min(a.rd.Buffered(), n)
 		if k > 0 {
-			p, _ := a.rd.Peek(k) // no more than is there
+			p, _ := a.rd.Peek(k) // k bytes are buffered: Peek does not wait
 			grew, fault = s.Receiver().Take(p, max(2*k, a.Ahead()))
 			a.rd.Discard(k)
 		} else if k, grew, fault, err = r.readInto(s, n); err != nil {
@@ -132,8 +134,8 @@ func (r *reader) fillBody(s *protocol.Stream, n int) (fault, err error) {
 	return nil, nil
 }
 
-// readInto reads the next of n bytes, of which none has arrived, to where the stream wants
-// them; k of 0 is none yet.
+// readInto reads some of the next n bytes, none of which has arrived, to where the stream wants them. A
+// k of 0 means that none was read yet.
 func (r *reader) readInto(s *protocol.Stream, n int) (k, grew int, fault, err error) {
 	r.endBatch()
 	p := s.Receiver().Space(n, r.in.act.Ahead())
@@ -150,22 +152,23 @@ func (r *reader) readInto(s *protocol.Stream, n int) (k, grew int, fault, err er
 	return k, grew, fault, err
 }
 
-// endRemote follows the peer's END_STREAM on s.
+// endRemote handles the peer's END_STREAM on s.
 func (r *reader) endRemote(s *protocol.Stream) protocol.EndKind {
 	c := r.lock()
 	defer c.unlock()
 	return c.core.EndRemote(&r.in.act.Intake, s)
 }
 
-// giveUp forgets s, which the peer has ended before we did, and tells it that
-// the rest will not come.
+// giveUp forgets s, which the peer has ended before we did, and tells the peer that the rest will not
+// come.
 func (r *reader) giveUp(s *protocol.Stream) {
 	c := r.lock()
 	defer c.unlock()
 	c.core.GiveUp(s)
 }
 
-// remoteEnded acts on what the Receiver returned when it was told that the peer ended s; err is its objection.
+// remoteEnded is called after the Receiver was told that the peer has ended s. err is the Receiver's
+// objection. kind says what the end has done to s.
 func (r *reader) remoteEnded(s *protocol.Stream, kind protocol.EndKind, err error) error {
 	switch {
 	case err != nil && kind == protocol.EndedBoth:

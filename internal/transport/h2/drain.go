@@ -8,9 +8,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// Drain takes leave of the peer in two steps: streams that are open, or on
-// their way, are served to their end, then the connection closes. code and
-// debug say why.
+// Drain ends the connection in two steps: streams that are open, or on their way, run to their end, and
+// then the connection closes. code and debug go into both GOAWAYs.
 func (c *Conn) Drain(code frame.ErrCode, debug string) {
 	l := c.lock()
 	first := l.core.CanDrain()
@@ -23,10 +22,11 @@ func (c *Conn) Drain(code frame.ErrCode, debug string) {
 	}
 }
 
-// DrainObserver is a [Handler] that wants to know when the connection begins to drain.
+// DrainObserver is an optional interface of a [Handler] that wants to know when the connection begins
+// to drain.
 type DrainObserver interface {
-	// DrainBegins follows the first Drain. Any goroutine may call it, with no lock held, and it must
-	// not block.
+	// DrainBegins is called after the first Drain. Any goroutine may call it, with no lock held. It
+	// must not block.
 	DrainBegins()
 }
 
@@ -37,29 +37,31 @@ func (c *Conn) Draining() bool {
 	return l.core.IsDraining()
 }
 
-// drainLate goes on with the second step, when the peer has answered or does not.
+// drainLate takes the second step of a drain: the peer has answered the PING, or has taken too long.
 func (c *Conn) drainLate() {
 	l := c.lock()
 	l.core.EndDrain()
 	l.unlockAndFlush()
 }
 
-// Retire takes no new stream and closes the connection when the last one is
-// gone. The peer is not told before that.
+// Retire makes the connection open no new streams, and close when the last stream is gone. The peer is
+// not told before that.
 func (c *Conn) Retire() {
 	l := c.lock()
 	l.core.Leave()
 	l.unlockAndFlush()
 }
 
-// Silent reports whether the peer's SETTINGS, with which it begins, have not arrived.
+// Silent reports whether the peer's first SETTINGS have not arrived yet. It is for a connection with a
+// keepalive interval, as all servers have: without one their arrival is not recorded.
 func (c *Conn) Silent() bool {
 	l := c.lock()
 	defer l.unlock()
 	return !l.keepalive.begun
 }
 
-// EndSilentDrain takes the second step of a drain at once, if the peer is silent: it has no stream.
+// EndSilentDrain takes the second step of a drain at once if the peer is silent, since a silent peer
+// has no streams.
 func (c *Conn) EndSilentDrain() {
 	l := c.lock()
 	if !l.keepalive.begun {

@@ -28,7 +28,7 @@ func (r *reader) onContinuation(h frame.Header, p []byte) error {
 	return r.onBlock(b)
 }
 
-// onBlock takes the field block that was decoded.
+// onBlock handles a field block that was decoded.
 func (r *reader) onBlock(b protocol.Block) error {
 	in := &r.in.act.Intake
 	defer in.DropBlock()
@@ -87,7 +87,8 @@ func (r *reader) accept(b protocol.Block) error {
 	return nil
 }
 
-// onMoreHeaders takes a block for a stream that is open. kind is what its end made of the stream.
+// onMoreHeaders handles a block for a stream that is open. kind says what the end of the block has done
+// to the stream.
 func (r *reader) onMoreHeaders(s *protocol.Stream, b protocol.Block, kind protocol.EndKind) error {
 	a := r.in.act
 	if fault := blockFault(b, a.Block()); fault != nil {
@@ -96,17 +97,17 @@ func (r *reader) onMoreHeaders(s *protocol.Stream, b protocol.Block, kind protoc
 	a.Useful()
 	err := s.Receiver().OnHeaders(a.Block(), b.End)
 	if kind == protocol.EndedBoth {
-		a.NoteMemo() // what the stream holds is known
+		a.NoteMemo() // nothing more is charged for the stream itself, only for the memo
 	} else {
 		a.NoteBlock(s, r.core.Side())
 	}
 	if err != nil {
-		a.counted.s = nil // it is for nobody
+		a.counted.s = nil // the Receiver has failed: nobody takes the DATA frame
 	}
 	return r.remoteEnded(s, kind, err)
 }
 
-// blockFault is what is wrong with a block for a stream that is open.
+// blockFault returns what is wrong with a block for a stream that is open, or nil.
 func blockFault(b protocol.Block, fields *protocol.HeaderBlock) error {
 	if b.Void == nil && fields.TooLarge() {
 		return frame.StreamError(b.ID, frame.EnhanceYourCalm, "header list larger than announced")

@@ -2,16 +2,15 @@
 
 package h2
 
-// idlePredictor decides, by how a connection's input has come so far, whether its reader waits for
-// more before it parks, or parks at once. It waits as long as each wait brought input (a hit). After a
-// wait that brought none (a miss) it skips the next three waits, and then waits again; after each further
-// miss in a row it skips about twice as many. A new connection is in doubt, too, until it has had some hits:
-// of thousands that are opened and stay idle only few may wait at a time, each with a goroutine and
-// what reading needs. Pure.
+// idlePredictor decides, from the input of a connection so far, whether its reader waits for more
+// before it parks, or parks at once. The reader waits as long as each wait brings input (a hit). After
+// a wait that brought none (a miss) it skips the next three waits, and then waits again. After each
+// further miss in a row it skips about twice as many. A new connection counts as doubtful, too, until
+// it has had some hits: of thousands that are opened and stay idle, only a few may wait at a time, as
+// each of these needs a goroutine and what reading needs. Pure.
 //
-// The low bits are how many waits are still to be skipped, the high bits how
-// many misses there were in a row, up to a bound. From untried on the value counts the hits of
-// a new connection.
+// The low bits count the waits that are still to be skipped. The high bits count the misses in a row,
+// up to a bound. From untried on the value counts the hits of a new connection instead.
 type idlePredictor uint8
 
 const (
@@ -19,15 +18,15 @@ const (
 	skipMask = 1<<skipBits - 1
 
 	untried idlePredictor = 1<<8 - 1<<skipBits
-	// hitsOfNew is how many hits end the doubt about a new connection. Opening one, and one
-	// call, make fewer.
+	// hitsOfNew is how many hits end the doubt about a new connection. Opening a connection and making
+	// one call gives fewer.
 	hitsOfNew = 4
 )
 
 // isNew reports whether the connection is new.
 func (p idlePredictor) isNew() bool { return p >= untried }
 
-// skips reports whether to park without waiting.
+// skips reports whether the reader is to park without waiting.
 func (p idlePredictor) skips() bool { return p&skipMask > 0 && !p.isNew() }
 
 // recordSkip records that the reader did not wait, because skips said so.
@@ -45,8 +44,8 @@ func (p *idlePredictor) recordMiss() {
 // doubts reports whether the last wait was a miss, or the connection is new.
 func (p idlePredictor) doubts() bool { return p > 0 }
 
-// recordHit records that the reader waited, or would have had to wait for a moment, and input came. It
-// reports whether that has ended a doubt.
+// recordHit records that input came while the reader waited, or while it would have waited for a
+// moment. It reports whether that has ended a doubt.
 func (p *idlePredictor) recordHit() bool {
 	was := *p
 	if *p++; !was.isNew() || *p == untried+hitsOfNew {

@@ -9,12 +9,12 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// InlineReader is the reader's role in the hands of a goroutine that waits for a message of a stream. It
-// reads until it is woken, and gives the role back before it goes on: so where messages go to and
-// fro on one stream nobody has to be woken for each of them but the one it is for.
+// InlineReader is the reader's role in the hands of a goroutine that waits for a message of a stream.
+// The goroutine reads until it is woken, and gives the role back before it goes on. So when messages go
+// back and forth on one stream, each message wakes only the goroutine that it is for.
 //
-// What it reads are frames that can be dealt with at once, and those whole: for all others, and
-// for whatever goes wrong, it gives the role to a goroutine that has nothing else to heed.
+// An InlineReader reads only whole frames that can be dealt with at once. For all others, and after any
+// error, it gives the role to a goroutine that has nothing else to react to.
 type InlineReader Conn
 
 // Errors that end InlineReader.Read.
@@ -24,11 +24,11 @@ var (
 	errQuiet     = errors.New("no input for a while")
 )
 
-// InlineReader returns the reader's role, for a goroutine that waits for a message of s; nil if it is not
-// to be had. Read and Leave follow.
+// InlineReader returns the reader's role, for a goroutine that waits for a message of s. It returns nil
+// if the role is not available. The caller then calls Read and Leave.
 func (s *Stream) InlineReader() *InlineReader {
 	conn := s.conn
-	if !conn.handle.Parked() { // mostly somebody reads: to know that takes no lock
+	if !conn.handle.Parked() { // usually somebody reads, which Parked tells without a lock
 		return nil
 	}
 	c := conn.lock()
@@ -38,23 +38,23 @@ func (s *Stream) InlineReader() *InlineReader {
 		return nil
 	}
 	r := (*reader)(conn)
-	r.activate(take) // it was lent, and perhaps parked for good meanwhile
+	r.activate(take) // the role was lent; the connection may have been parked for good meanwhile
 	if conn.tracer() != nil {
 		conn.traceEvent("taken", "")
 	}
 	return (*InlineReader)(conn)
 }
 
-// Wake ends Read: what was waited for is there. It is for a holder of the Receiver's lock,
-// until Leave is called.
+// Wake ends Read: what the goroutine waited for is there. The caller holds the Receiver's lock. Wake
+// must not be called after Leave.
 func (i *InlineReader) Wake() {
 	if (*Conn)(i).move(wake) == inlineWaits {
 		i.wire.interrupt(&i.in.act.lending.cut) // there until Leave is called
 	}
 }
 
-// Read reads until Wake is called, which it may do itself, as frames arrive, or until something
-// comes in between. The error is for Leave.
+// Read reads frames until Wake is called, which may happen within Read as frames arrive, or until
+// something else ends it. The caller passes the error to Leave.
 func (i *InlineReader) Read() error {
 	r := (*reader)(i)
 	for {
@@ -72,7 +72,7 @@ func (i *InlineReader) Read() error {
 	}
 }
 
-// owes reports whether so much is queued for the peer's sake that the reader has to wait.
+// owes reports whether the peer has made us queue so much that the reader has to wait.
 func (r *reader) owes() bool {
 	c := r.lock()
 	defer c.unlock()
@@ -117,11 +117,13 @@ func (r *reader) awaitInline() error {
 	}
 }
 
-// maxInline is how long a frame may be that is read whole, and copied from there. What is longer is
-// read to where it is wanted, while those who want it are at work.
+// maxInline is the largest payload of a frame that an InlineReader reads, in bytes. Such frames are
+// read whole, and copied. The payload of longer frames is read directly to where it is wanted, while
+// the goroutines that want it work.
 const maxInline = 4 << 10
 
-// isInline reports whether a frame is for an InlineReader: it can be dealt with at once.
+// isInline reports whether an InlineReader reads a frame with header h: one that can be dealt with at
+// once.
 func isInline(h frame.Header) bool {
 	switch h.Type {
 	case frame.Data, frame.WindowUpdate, frame.Ping:
@@ -130,15 +132,15 @@ func isInline(h frame.Header) bool {
 	return false
 }
 
-// Leave gives the role back, with what Read returned, or nil without it. Nobody calls Wake any
-// more.
+// Leave gives the role back. err is the error of Read, or nil if Read was not called. Wake must not be
+// called any more.
 func (i *InlineReader) Leave(err error) {
 	r := (*reader)(i)
 	if r.in.act.lending.cut.Swap(false) {
 		c := r.lock()
 		c.resetReadDeadline()
 		c.unlock()
-		if r.quiet.Load() { // the sweeper's deadline may be gone, too; the next reader heeds it
+		if r.quiet.Load() { // this may have cleared the sweeper's deadline, too, which the next reader needs
 			r.wire.interrupt(&r.quiet)
 		}
 	}

@@ -13,51 +13,51 @@ import (
 	"google.golang.org/grpc/internal/warm"
 )
 
-// input is the reader's own part of the connection. What the reader writes for each frame
-// is in act, and so not on a cache line that others read.
+// input is the part of the connection that belongs to the reader. What the reader writes for each frame
+// is in act, so that it is not on a cache line that others read.
 type input struct {
-	act     *active          // what only a connection with input needs
-	reading hpack.Frozen     // while act is nil: the decoder's state,
-	lasting protocol.Lasting // and what else must last; fields that streams hold are in the streamSet
+	act     *active          // what a connection needs only while it has input
+	reading hpack.Frozen     // while act is nil: the HPACK decoder's state,
+	lasting protocol.Lasting // and what else must be kept; fields that streams hold are in the streamSet
 
 	predictor idlePredictor
-	parks     bool                // the connection can be parked, or rest
+	parks     bool                // the connection can be parked, or can rest
 	swept     bool                // the sweeper watches the connection
-	can       readyreader.Ability // of the wire, see abilities; immutable, and so for all
+	can       readyreader.Ability // abilities of the wire; immutable, so any goroutine may read it
 }
 
-// writesWait reports whether each write has to wait, as nobody knows what it does.
+// writesWait reports whether each write may wait, because the Layer can't write without waiting.
 func (in *input) writesWait() bool { return !in.can.Has(readyreader.TriesWrites) }
 
-// active is what a connection needs while there is input: it is taken from a
-// pool when input comes, and given back when the connection parks.
+// active is what a connection needs while it has input. It comes from a pool when input comes, and goes
+// back when the connection parks.
 type active struct {
 	protocol.Intake
 	rd      readyreader.Buffered
-	entry   park.Entry    // in the process's sweeper
-	wake    chan struct{} // what the reader waits on in waitForBudget
-	next    warm.Task     // what the reader's goroutine is to run once it has parked; see launch
+	entry   park.Entry    // its place in the sweeper
+	wake    chan struct{} // the reader waits for it in waitForBudget
+	next    warm.Task     // a task for the reader's goroutine after it has parked; see launch
 	lending lending
-	failed  error // what an InlineReader ended with; nil: nothing
+	failed  error // the error that ended an InlineReader; nil: none
 
-	behind   int          // how many bytes are buffered behind the frame at hand,
-	follower frame.Header // and, if that has HEADERS, the header of what is first among them
+	behind   int          // how many bytes are buffered behind the current frame,
+	follower frame.Header // and, if the current frame is HEADERS, the header of the next frame
 	counted  counted
 
 	batch    bool // frames were read since the last BatchEnd
-	skipsEnd bool // the end of the batch takes no lock: since the reader last had mu there is nothing to do there; see checkEnd
+	skipsEnd bool // the end of the batch needs no lock, as it has nothing to do; see checkEnd
 }
 
-// littleRead is how much is read at first of a connection that was parked: most of these have a
-// small call, and many may have it at the same time.
+// littleRead is how many bytes the first read of a connection takes after it was parked. Most such
+// connections have a small call, and many may have one at the same time.
 const littleRead = 4 << 10
 
-// actives has a pool for each side: connections of one side often have the same HPACK table, so that a decoder
-// from the pool need not thaw it, and its memos can be used.
+// actives has a pool for each side. Connections of one side often have the same HPACK table. Then a
+// decoder from the pool need not be thawed, and its memos can be used.
 var actives [2]sync.Pool
 
-// activate gets ready to read nc, as side. kept is what the decoder's Keep returned when it was
-// frozen, begun whether the peer's first SETTINGS arrived.
+// activate gets ready to read nc, as side. kept is what the decoder's Keep returned when it was frozen.
+// begun says whether the peer's first SETTINGS have arrived.
 func (in *input) activate(nc *wire, side protocol.Side, cfg *protocol.Config, kept hpack.Kept, begun bool) {
 	a, _ := actives[side].Get().(*active)
 	if a == nil {
@@ -73,12 +73,12 @@ func (in *input) activate(nc *wire, side protocol.Side, cfg *protocol.Config, ke
 	in.act = a
 }
 
-// freeze keeps of act what must last.
+// freeze stores what must be kept of act while the connection is parked.
 func (in *input) freeze() {
 	in.lasting, in.reading = in.act.Intake.Freeze()
 }
 
-// release gives act back, without what grew large.
+// release gives act back to its pool, without the parts that grew large.
 func (in *input) release(side protocol.Side, cfg *protocol.Config) {
 	a := in.act
 	in.act = nil

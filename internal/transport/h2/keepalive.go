@@ -11,23 +11,23 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// keepalive is when keepalive checks next. For a check that is minutes away it uses package
-// alarm, which may be somewhat late: a timer of its own would be a good part of the memory
-// that a parked connection takes. Guarded by Conn.mu.
+// keepalive says when keepalive checks next. For a check that is minutes away it uses package alarm,
+// which may be somewhat late. A timer for each connection would be a good part of the memory that a
+// parked connection takes. Guarded by Conn.mu.
 type keepalive struct {
 	state protocol.KeepaliveState
-	timer *time.Timer // nil if listed
+	timer *time.Timer // nil if an alarm is set instead
 	seat  alarm.Seat
 
-	begun  bool // the peer's SETTINGS arrived
-	armed  bool // there will be a check
-	listed bool // an alarm was set for it
+	begun  bool // the peer's first SETTINGS arrived; recorded only if Keepalive.Interval is set
+	armed  bool // a check will come
+	listed bool // an alarm is set for the check
 }
 
-// isFar reports whether a check after d is one for an alarm.
+// isFar reports whether a check after d uses an alarm.
 func isFar(d time.Duration) bool { return d >= time.Minute && !clock.InBubble() }
 
-// arm makes the next check, which is o's Ring, come after d.
+// arm sets the next check for after d. The check calls Ring of o.
 func (k *keepalive) arm(d time.Duration, o alarm.Owner) {
 	k.armed = true
 	if isFar(d) {
@@ -64,7 +64,7 @@ func (k *keepalive) stopAlarm() {
 	}
 }
 
-// alarmOwner is the connection as the owner of an alarm.
+// alarmOwner is the Conn as an alarm.Owner.
 type alarmOwner Conn
 
 // Ring implements alarm.Owner.
@@ -73,10 +73,10 @@ func (o *alarmOwner) Ring() { (*Conn)(o).checkKeepalive() }
 // Seat implements alarm.Owner.
 func (o *alarmOwner) Seat() *alarm.Seat { return &o.keepalive.seat }
 
-// armKeepalive makes the next check come after d.
+// armKeepalive sets the next check for after d.
 func (c *locked) armKeepalive(d time.Duration) { c.keepalive.arm(d, (*alarmOwner)(c)) }
 
-// startKeepalive follows the peer's first SETTINGS.
+// startKeepalive is called when the peer's first SETTINGS have arrived.
 func (c *locked) startKeepalive() {
 	ka := &c.core.Config().Keepalive
 	if ka.Interval <= 0 {
@@ -89,7 +89,7 @@ func (c *locked) startKeepalive() {
 	c.armKeepalive(ka.Interval)
 }
 
-// streamOpened wakes keepalive where it only watches open streams.
+// streamOpened starts the checks again, if keepalive checks only while streams are open.
 func (c *locked) streamOpened() {
 	ka := &c.core.Config().Keepalive
 	if ka.Interval <= 0 || ka.WithoutStreams || !c.keepalive.begun || c.keepalive.armed {
@@ -109,13 +109,14 @@ func (c *Conn) checkKeepalive() {
 	}
 	now := clock.Now()
 	if l.core.ReaderBlocked() {
-		l.lastRead.Store(now) // we don't read now, which is not the peer's fault
+		l.lastRead.Store(now) // that we read nothing now is not the peer's fault
 	}
 	verdict, next := l.keepalive.state.Check(&l.core.Config().Keepalive, now, l.lastRead.Load(), l.core.OpenStreams())
 	switch verdict {
 	case protocol.KeepDead:
 		l.unlock()
-		// Not here: closing may take a while, and other owners' alarms ring on this goroutine.
+		// terminate runs on another goroutine: closing may take a while, and this goroutine also rings
+		// the alarms of other owners.
 		go c.terminate(&protocol.ConnError{Code: frame.NoError, Reason: "keepalive ping failed to receive ACK within timeout"})
 		return
 	case protocol.KeepDormant:

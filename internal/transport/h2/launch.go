@@ -4,8 +4,8 @@ package h2
 
 import "google.golang.org/grpc/internal/warm"
 
-// launch runs a task on another goroutine. A reader that will probably park when it has dealt
-// with the input keeps one task back, to run it on its own goroutine, which is free then.
+// launch runs a task on another goroutine. A reader that will probably park when it has dealt with the
+// input keeps one task, to run it on its own goroutine after it has parked.
 func (r *reader) launch(t warm.Task) {
 	if r.in.act.next == nil && r.in.predictor.skips() && !r.in.swept && !r.quiet.rests() {
 		r.in.act.next = t
@@ -14,8 +14,8 @@ func (r *reader) launch(t warm.Task) {
 	r.start(t)
 }
 
-// start runs t on another goroutine. A connection that parks is in no bubble of testing/synctest: see
-// watched.
+// start runs t on another goroutine. GoOutside is possible because a connection that parks is not in a
+// bubble of testing/synctest: see watched.
 func (r *reader) start(t warm.Task) {
 	if g := r.ground(); g != nil || !r.in.parks {
 		g.Go(t)
@@ -24,8 +24,8 @@ func (r *reader) start(t warm.Task) {
 	warm.GoOutside(t)
 }
 
-// launchNext gives the task that launch kept to another goroutine: the reader is about to
-// wait, or to end.
+// launchNext gives the task that launch kept to another goroutine, because the reader is about to wait,
+// or to end.
 func (r *reader) launchNext() {
 	if t := r.in.act.next; t != nil {
 		r.in.act.next = nil

@@ -8,16 +8,16 @@ import (
 	"google.golang.org/grpc/internal/park"
 )
 
-// A reader that has woken the one who waits for messages of the only stream lends it the role:
-// see inline_reader.go.
+// A reader that has woken a goroutine that waits for messages of the only stream lends it the reader's
+// role: see inline_reader.go.
 
-// Lend says that a goroutine which waited for a message of s is awake, and will wait again. It is
-// for the reader, within Take or Filled.
+// Lend says that a goroutine that waited for a message of s was woken, and will wait again. Only the
+// reader may call it, within Take or Filled.
 func (s *Stream) Lend() { (*reader)(s.conn).in.act.lending.asked = true }
 
-// lend parks the connection with all that it needs to be read, if somebody may be about to read it
-// who waits for a message. It reports whether the reader's role is gone. The sweeper goes on
-// watching, and has what nobody came for parked for good.
+// lend parks the connection, with everything that reading needs, if a goroutine may soon wait for a
+// message and read. It reports whether the reader's role is gone. The sweeper keeps watching the
+// connection. If nobody takes the role, the sweeper has the connection parked for good.
 func (r *reader) lend() bool {
 	if !r.in.act.lending.wanted() {
 		return false
@@ -33,7 +33,7 @@ func (r *reader) lend() bool {
 	}
 	conn := (*Conn)(r)
 	conn.move(lend)
-	if r.quiet.Load() { // the sweeper does not watch any more, see Quiet
+	if r.quiet.Load() { // the sweeper does not watch the connection any more, see Quiet
 		conn.move(keep)
 		return false
 	}
@@ -49,12 +49,12 @@ func (r *reader) lend() bool {
 	return false
 }
 
-// unparked follows a Park that failed.
+// unparked is called when Park has failed with err.
 func (r *reader) unparked(err error) {
 	if errors.Is(err, park.ErrKicked) || errors.Is(err, park.ErrClosed) {
-		return // look again: there is something to do
+		return // there is something to do: the reader goes on
 	}
-	r.in.parks = false // it waits in a read, as other connections do
+	r.in.parks = false // from now on the reader waits in a read
 	if o, ok := r.handler.(ParkObserver); ok {
 		o.Unwatched(err)
 	}

@@ -4,8 +4,9 @@ package h2
 
 import "sync/atomic"
 
-// marks is the part of a connection's state that changes without its lock: the reader's role, in the low
-// bits, and whether the write token is offered, in one word, as each connection has it for good.
+// marks is the part of a connection's state that changes without its lock: the reader's role, in the
+// low bits, and whether the write token is offered. It is one word to save memory, as each connection
+// has it for its whole life.
 type marks struct{ word atomic.Uint32 }
 
 const (
@@ -15,7 +16,7 @@ const (
 
 func (m *marks) role() role { return role(m.word.Load() & roleMask) }
 
-// move changes the role as ev does, and returns what it was.
+// move changes the role by the event ev, and returns what it was.
 func (m *marks) move(ev roleEvent) (from role) {
 	for {
 		word := m.word.Load()
@@ -27,19 +28,20 @@ func (m *marks) move(ev roleEvent) (from role) {
 	}
 }
 
-// The write token comes back without the lock where its holder has nothing to do but give it back. When the
-// holder takes the last parcel it offers the token. When that is written it accepts its own offer, and
-// the token is free. A goroutine that gets Conn.mu meanwhile withdraws the offer, since it may queue something:
-// the holder then looks, under the lock, what there is.
+// The holder of the write token can give it back without the lock, if nothing else is to do. When it
+// takes the last parcel it offers the token. When it has written that parcel it accepts its own offer,
+// and the token is free. Any goroutine that locks Conn.mu meanwhile withdraws the offer, since it may
+// queue something. Then the holder has to lock Conn.mu and check whether there is more to write.
 
-// offer is for the holder, with mu.
+// offer offers the token. The holder calls it, with mu held.
 func (m *marks) offer() { m.word.Or(tokenOffered) }
 
-// giveBack is for the holder, without mu. It reports false if the token is still its own.
+// giveBack gives the token back. The holder calls it, without mu. It returns false if the offer was
+// withdrawn: the holder still has the token.
 func (m *marks) giveBack() bool { return m.word.And(^uint32(tokenOffered))&tokenOffered != 0 }
 
-// withdraw is for a goroutine that has just got mu, after an offer. It reports true if it came too late:
-// the token was given back.
+// withdraw withdraws an offer. A goroutine that has just locked mu calls it. It returns true if it came
+// too late: the holder has given the token back.
 func (m *marks) withdraw() (givenBack bool) {
 	return m.word.And(^uint32(tokenOffered))&tokenOffered == 0
 }

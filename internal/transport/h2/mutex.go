@@ -6,5 +6,5 @@ package h2
 
 import "sync"
 
-// mutex is Conn.mu. With the race detector it counts.
+// mutex is the type of Conn.mu. In builds with the race detector it counts how often it was locked.
 type mutex = sync.Mutex

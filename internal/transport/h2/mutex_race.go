@@ -17,7 +17,7 @@ func (m *mutex) Lock() {
 	m.locked++
 }
 
-// Locked is how often the connection's lock was taken.
+// Locked returns how often the connection's lock was taken.
 func (c *Conn) Locked() int {
 	c.mu.Mutex.Lock()
 	defer c.mu.Unlock()

@@ -8,37 +8,37 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Names of package protocol that users of a connection need, too.
+// Types of package protocol that users of a connection need, too.
 type (
-	// Config is protocol's.
+	// Config is [protocol.Config].
 	Config = protocol.Config
-	// Keepalive is protocol's.
+	// Keepalive is [protocol.Keepalive].
 	Keepalive = protocol.Keepalive
-	// Side is protocol's.
+	// Side is [protocol.Side].
 	Side = protocol.Side
-	// Receiver is protocol's.
+	// Receiver is [protocol.Receiver].
 	Receiver = protocol.Receiver
-	// Frames is protocol's.
+	// Frames is [protocol.Frames].
 	Frames = protocol.Frames
-	// Pieces is protocol's.
+	// Pieces is [protocol.Pieces].
 	Pieces = protocol.Pieces
-	// FieldSource is protocol's.
+	// FieldSource is [protocol.FieldSource].
 	FieldSource = protocol.FieldSource
-	// FieldWriter is protocol's.
+	// FieldWriter is [protocol.FieldWriter].
 	FieldWriter = protocol.FieldWriter
-	// HeaderBlock is protocol's.
+	// HeaderBlock is [protocol.HeaderBlock].
 	HeaderBlock = protocol.HeaderBlock
-	// Shared is protocol's.
+	// Shared is [protocol.Shared].
 	Shared = protocol.Shared
-	// PanicLog is protocol's.
+	// PanicLog is [protocol.PanicLog].
 	PanicLog = protocol.PanicLog
-	// ConnError is protocol's.
+	// ConnError is [protocol.ConnError].
 	ConnError = protocol.ConnError
-	// StreamError is protocol's.
+	// StreamError is [protocol.StreamError].
 	StreamError = protocol.StreamError
-	// IOError is protocol's.
+	// IOError is [protocol.IOError].
 	IOError = protocol.IOError
-	// ErrHeaderListTooLarge is protocol's.
+	// ErrHeaderListTooLarge is [protocol.ErrHeaderListTooLarge].
 	ErrHeaderListTooLarge = protocol.ErrHeaderListTooLarge
 )
 
@@ -57,11 +57,11 @@ var (
 	ErrStreamDone = protocol.ErrStreamDone
 )
 
-// OnePiece is a message that lies in b.
+// OnePiece returns the message that is in b.
 func OnePiece(b mem.Buffer) Pieces { return protocol.OnePiece(b) }
 
-// PiecesOf is the message that s is. Both hold the same references.
+// PiecesOf returns the message that is in s. s and the result hold the same references.
 func PiecesOf(s mem.BufferSlice) Pieces { return protocol.PiecesOf(s) }
 
-// NewShared is protocol's.
+// NewShared is protocol.NewShared.
 func NewShared(size int, refs []*hpack.Field) Shared { return protocol.NewShared(size, refs) }

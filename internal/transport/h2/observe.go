@@ -11,32 +11,32 @@ import (
 	"google.golang.org/grpc/internal/readyreader"
 )
 
-// Stats is how a connection stands at a moment.
+// Stats describes a connection at one moment.
 type Stats struct {
 	Parked  bool // it has neither a goroutine nor a read buffer
-	Streams int  // that are open
+	Streams int  // how many streams are open
 
-	// Held is the memory, in bytes, of what came from the peer: see account.
+	// Held is the memory, in bytes, that the account is charged for what came from the peer.
 	Held int
-	// Queued is what waits to be sent, in bytes: the memory of encoded frames, and the DATA
-	// that waits for windows. The parcel that is being written is not in it.
+	// Queued is how many bytes wait to be sent: the memory of encoded frames, and the DATA that waits
+	// for windows. The parcel that is being written is not included.
 	Queued int
-	// Reserved is the memory, in bytes, of a read buffer that is held for life.
-	// One from the pool is held while bytes in it are parsed, and not counted.
+	// Reserved is the memory, in bytes, of a read buffer that the connection holds for its whole life.
+	// A pooled read buffer is held only while bytes in it are parsed, and is not included.
 	Reserved int
 
-	// Partial is the memory, in bytes, of records of TLS or ALTS: of those that have arrived
-	// in part, and of those that could not be sent yet.
+	// Partial is the memory, in bytes, of TLS or ALTS records that have arrived in part, or that could
+	// not be sent yet.
 	Partial int
 
-	// WhyNot says why the connection can't be parked, "" if it can be.
+	// WhyNot says why the connection can't be parked. It is "" if the connection can be parked.
 	WhyNot string
 
 	SendWindow uint32 // bytes that we may send
 	RecvWindow uint32 // bytes that the peer may send
 }
 
-// Stats looks at the connection. It may be called at any time, also after the end.
+// Stats returns the state of the connection. It may be called at any time, also after the end.
 func (c *Conn) Stats() Stats {
 	s := Stats{Parked: c.handle.Parked()}
 	if !c.in.can.HasAny(readyreader.ReadsReady | readyreader.TriesReads) {
@@ -55,11 +55,11 @@ func (c *Conn) Stats() Stats {
 	return s
 }
 
-// WhyNot says why the connection can't be parked, "" if it can be, as far as is known: what a wrapped
-// connection can do may turn out only while it is read. It may be called at any time.
+// WhyNot says why the connection can't be parked, or returns "" if it can be, as far as is known: what
+// a wrapped connection can do may turn out only while it is read. It may be called at any time.
 func (c *Conn) WhyNot() string {
 	switch {
-	case c.ground() != nil: // it watches whatever stands on it
+	case c.ground() != nil: // such a ground watches any connection
 	case !park.Supported():
 		return "there is no poller for sockets on this system"
 	case clock.InBubble():
@@ -68,8 +68,8 @@ func (c *Conn) WhyNot() string {
 	return readyreader.WhyNot(c.wire.Socket, c.core.Config().Pooled)
 }
 
-// System gives access to the socket, to ask the operating system for its options; nil if
-// the connection is not known to be over a socket. It may be called at any time.
+// System returns the socket, for asking the operating system about its options. It returns nil if the
+// connection is not known to use a socket. It may be called at any time.
 func (c *Conn) System() syscall.RawConn {
 	if !c.in.can.Has(readyreader.TriesReads) {
 		return nil
@@ -77,14 +77,14 @@ func (c *Conn) System() syscall.RawConn {
 	return c.wire.RawConn()
 }
 
-// Cause is why the connection ended, nil while it has not.
+// Cause returns why the connection ended, or nil if it has not.
 func (c *Conn) Cause() error {
 	l := c.lock()
 	defer l.unlock()
 	return l.core.Cause()
 }
 
-// Idle reports whether no stream is open, and for how long. It needs
+// Idle reports whether no stream is open, and how long ago the last one ended. It needs
 // Config.TrackIdle.
 func (c *Conn) Idle() (time.Duration, bool) {
 	l := c.lock()
@@ -92,7 +92,7 @@ func (c *Conn) Idle() (time.Duration, bool) {
 	return time.Duration(clock.Now() - l.since), l.core.OpenStreams() == 0
 }
 
-// Streams is how many streams are open.
+// Streams returns how many streams are open.
 func (c *Conn) Streams() int {
 	l := c.lock()
 	defer l.unlock()

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// Start sends the preface and begins to read, on a goroutine of its own. Drain and Retire may
-// come before it: what they have to say follows the preface.
+// Start sends the preface and begins to read, on a goroutine of its own. Drain and Retire may be called
+// before it: what they send follows the preface.
 func (c *Conn) Start() {
 	c.initParking()
 	c.wire.CountIn((*locked)(c).total())
@@ -49,11 +49,11 @@ func (c *Conn) initParking() {
 	c.handle.Init(nil)
 }
 
-// Open gives s the next stream id and sends f, which has Headers, as its
-// beginning, in one piece. It may wait for a place under the peer's limit of
-// streams, first come first served, but no longer than while, which may be nil. If Open
-// fails, the peer has seen nothing of s, unless it was the trailers of f that were too large
-// for it. f's data is freed in every case.
+// Open gives s the next stream id and sends f, which has Headers, as its beginning, in one piece. It
+// may wait for a place under the peer's limit of streams; calls get a place in the order in which they
+// came. The wait ends when the Done of while is closed; while may be nil. If Open fails, the peer has
+// seen nothing of s, unless the error is that the trailers of f were too large for the peer. The
+// connection frees the data of f in every case.
 func (c *Conn) Open(s *Stream, f protocol.Frames, while Waiting) error {
 	if f.Headers == nil {
 		f.Data.Free()
@@ -76,12 +76,11 @@ func (c *Conn) Open(s *Stream, f protocol.Frames, while Waiting) error {
 	return err
 }
 
-// Waiting ends a wait when Done is closed; a context.Context is one. Done is called only where
-// there is a wait.
+// Waiting ends a wait when Done is closed; a context.Context is a Waiting. Done is called only if there
+// is a wait.
 type Waiting interface{ Done() <-chan struct{} }
 
-// awaitPlace waits until another stream of ours may be opened. mu is released for the
-// wait itself.
+// awaitPlace waits until another stream of ours may be opened. It releases mu during the wait.
 func (c *locked) awaitPlace(while Waiting) error {
 	for may := c.core.CanOpen(); ; {
 		if err := c.core.MayOpen(); err != nil || may {
@@ -106,7 +105,7 @@ func (c *locked) awaitPlace(while Waiting) error {
 	}
 }
 
-// Close ends the connection at once. Its streams are told err, by the reader.
+// Close ends the connection at once. The reader tells the connection's streams err.
 func (c *Conn) Close(err error) {
 	if err == nil {
 		err = protocol.ErrClosed

@@ -12,31 +12,31 @@ import (
 	"google.golang.org/grpc/internal/warm"
 )
 
-// Parking. A reader that has found nothing to read for one to two periods of
-// the sweeper, and stands at a frame boundary with nothing buffered, gives back
-// what the connection needs only while there is input, parks, and returns. The
-// poller starts another reader when there is input, and terminate does. Open streams do not
-// keep a connection from parking; bytes in hand do. Where input comes seldom the reader does
-// not wait for the sweeper: it parks as soon as it has dealt with what came (see idlePredictor). A connection
-// that has to be waited for in its Read rests in place of parking: see rest.go.
+// Parking. If there was no input for one to two periods of the sweeper, and the reader is at a frame
+// boundary with nothing buffered, the reader gives back what the connection needs only while there is
+// input, parks the connection, and returns. When there is input the poller starts another reader. So
+// does terminate. Open streams do not keep a connection from parking; buffered bytes do. If input comes
+// seldom the reader does not wait for the sweeper: it parks as soon as it has dealt with what came (see
+// idlePredictor). A connection whose input must be waited for in its Read rests instead of being
+// parked: see rest.go.
 
-// errParked ends the frame loop of a reader that has parked: the role is no longer its own.
+// errParked ends the frame loop of a reader that has parked: it no longer has the reader's role.
 var errParked = errors.New("parked")
 
-// parkedWith is errParked for a reader that has a task to run on its goroutine: see launch.
+// parkedWith is errParked with a task that the reader's goroutine runs next: see launch.
 type parkedWith struct{ task warm.Task }
 
 var parkedWiths = sync.Pool{New: func() any { return new(parkedWith) }}
 
 func (*parkedWith) Error() string { return errParked.Error() }
 
-// isParked reports whether the frame loop ended because the reader's role is gone.
+// isParked reports whether err says that the reader has given the role away.
 func isParked(err error) bool {
 	_, with := err.(*parkedWith)
 	return with || err == errParked
 }
 
-// runAlong runs the task of a parkedWith.
+// runAlong runs the task of err, if it is a parkedWith.
 func runAlong(err error) {
 	if p, is := err.(*parkedWith); is {
 		p.release().Run()
@@ -50,12 +50,13 @@ func (p *parkedWith) release() warm.Task {
 	return t
 }
 
-// sweptConn is the connection as the sweeper knows it.
+// sweptConn is the Conn as a park.Quieter, for the sweeper.
 type sweptConn Conn
 
-// Quiet implements park.Quieter: it ends the reader's wait, so that it looks whether to park. A
-// reader that lends looks at quiet afterwards: it sees that, or is seen here, and if it has
-// not parked yet a Kick keeps it from that.
+// Quiet implements park.Quieter: it ends the reader's wait, so that the reader checks whether to park.
+// A reader that lends the role moves the role to lent first, and checks quiet afterwards. So either the
+// reader sees quiet, or Quiet sees the lent role; then a Kick keeps a reader that has not parked yet
+// from parking.
 func (q *sweptConn) Quiet() {
 	if q.quiet.rests() {
 		(*reader)(q).slimResting()
@@ -63,11 +64,11 @@ func (q *sweptConn) Quiet() {
 	}
 	q.wire.interrupt(&q.quiet)
 	if (*Conn)(q).whoReads() == lent && q.handle.Kick() {
-		q.handle.Wake() // to park without what reading needs
+		q.handle.Wake() // starts a reader, which parks without what reading needs
 	}
 }
 
-// awaitHeader waits for the next frame, parking when that takes long.
+// awaitHeader waits for the header of the next frame. If that takes long it parks the connection.
 func (r *reader) awaitHeader() ([]byte, error) {
 	for {
 		if r.in.act.rd.Buffered() < frame.HeaderLen {
@@ -100,7 +101,7 @@ func (r *reader) awaitHeader() ([]byte, error) {
 			return nil, err
 		}
 		if !r.atBoundary() {
-			continue // more came since the sweeper was asked
+			continue // more has come since the sweeper was asked to watch
 		}
 		r.in.predictor.recordMiss()
 		if err := r.park(); err != nil {
@@ -109,8 +110,8 @@ func (r *reader) awaitHeader() ([]byte, error) {
 	}
 }
 
-// peekHeader waits for a frame header. A reader that was just started mostly finds one at
-// once; only if it does not, the sweeper is asked to watch.
+// peekHeader waits for a frame header. A reader that was just started usually finds one at once. Only
+// if it does not, the sweeper is asked to watch.
 func (r *reader) peekHeader() ([]byte, error) {
 	a := r.in.act
 	if (*Conn)(r).move(look) != starting {
@@ -118,17 +119,17 @@ func (r *reader) peekHeader() ([]byte, error) {
 	}
 	b, err := a.rd.TryPeek(frame.HeaderLen)
 	if err == nil || r.quiet.rests() && !errors.Is(err, readyreader.ErrWouldBlock) {
-		return b, err // which the wrapper may not tell again
+		return b, err // the wrapper may not return this error again
 	}
-	// There is nothing yet, or it can't be told without a wait. Peek meets any other error again.
+	// There is no input yet, or that can't be known without a wait. Peek gets any other error again.
 	if r.atBoundary() {
 		r.watch()
 	}
 	return a.rd.Peek(frame.HeaderLen)
 }
 
-// goesAtOnce reports whether a reader that has dealt with what came is to park without
-// waiting for more. One that the sweeper watches had waited, and input came.
+// goesAtOnce reports whether a reader that has dealt with what came is to park without waiting for
+// more. If the sweeper watches the connection, the reader has waited and input came, which is a hit.
 func (r *reader) goesAtOnce() bool {
 	switch {
 	case !r.in.parks:
@@ -141,22 +142,23 @@ func (r *reader) goesAtOnce() bool {
 		return true
 	case r.in.predictor.doubts() && !r.try():
 		if !r.in.predictor.isNew() {
-			r.in.predictor.recordMiss() // as it would be, mostly
+			r.in.predictor.recordMiss() // as the wait would usually have been
 		}
 		return true
 	}
 	return false
 }
 
-// try is watch for a reader whose wait will probably be a miss; it fails if too many such readers wait.
+// try is watch for a reader whose wait will probably be a miss. It returns false if too many such
+// readers wait already.
 func (r *reader) try() bool {
 	r.in.swept = r.ground().Sweeper().Try(&r.in.act.entry, (*sweptConn)(r))
 	return r.in.swept
 }
 
-// watch makes sure that the sweeper looks at a connection that could park. Before the
-// peer's SETTINGS it must not: the end of the preface's time limit would lift the
-// sweeper's deadline before the reader has met it.
+// watch makes the sweeper watch a connection that could park. It must not be called before the peer's
+// SETTINGS have arrived: lifting the time limit for the preface would also lift the deadline that the
+// sweeper sets, before the reader has seen it.
 func (r *reader) watch() {
 	if r.in.parks && !r.in.swept {
 		r.in.swept = true
@@ -164,13 +166,13 @@ func (r *reader) watch() {
 	}
 }
 
-// park returns errParked if the reader's role is gone, nil if there is
-// something to do first.
+// park returns an error for which isParked is true if the reader has given the role away, and errRests
+// if the connection has to rest. It returns nil if the reader has something to do first.
 func (r *reader) park() error {
-	if !r.wire.Drained() { // else the poller sees at once whether there is input
+	if !r.wire.Drained() { // if it is drained, the poller sees at once whether there is input
 		rd := r.in.act.rd
 		if _, err := rd.TryPeek(frame.HeaderLen); !errors.Is(err, readyreader.ErrWouldBlock) || rd.Buffered() > 0 {
-			return nil // input came meanwhile, or the end of it, which a read will tell
+			return nil // input came meanwhile, or its end, which a read will return
 		}
 	}
 	if r.quiet.rests() {
@@ -201,7 +203,8 @@ func (r *reader) park() error {
 	return nil
 }
 
-// activate takes what a connection needs while there is input. ev is start, or take.
+// activate takes the reader's role, and gets what the connection needs while there is input. ev is
+// start or take.
 func (r *reader) activate(ev roleEvent) {
 	if (*Conn)(r).move(ev) == lent && ev == start {
 		r.in.act.lending.missed()
@@ -237,7 +240,7 @@ func (r *reader) slim() {
 	c.show()
 }
 
-// forgetMemos takes the memos off the account: the reader is about to park.
+// forgetMemos takes the memos off the account, because the reader is about to park.
 func (r *reader) forgetMemos() {
 	c := r.lock()
 	defer c.unlock()
@@ -245,9 +248,9 @@ func (r *reader) forgetMemos() {
 	c.show()
 }
 
-// atBoundary reports whether the reader stands between two frames, with nothing in hand
-// that it could not give back. Within a frame the sweeper is not asked to watch: it could
-// only wake the reader again and again, for as long as the peer does not send the rest.
+// atBoundary reports whether the reader is between two frames, and holds nothing that it could not give
+// back. Within a frame the sweeper is not asked to watch: it could only wake the reader again and
+// again, as long as the peer does not send the rest of the frame.
 func (r *reader) atBoundary() bool {
 	return r.in.act.rd.Buffered() == 0 && r.hasBegun() && !r.in.act.InsideBlock()
 }

@@ -27,10 +27,10 @@ func (r *reader) Run() {
 	r.stop(err)
 }
 
-// Run implements park.Owner: as Wake, on this goroutine.
+// Run implements park.Owner: it does what Wake does, but reads on this goroutine.
 func (p *parkedConn) Run() { (*reader)(p).Run() }
 
-// read is the frame loop. It returns only with an error.
+// read is the frame loop. It always returns an error.
 func (r *reader) read() error {
 	if !r.hasBegun() {
 		if err := r.readPreface(); err != nil {
@@ -59,8 +59,7 @@ func (r *reader) read() error {
 	}
 }
 
-// payForCaused waits until enough of what was queued for the peer's sake is written, if
-// there is too much of it.
+// payForCaused waits, if the peer has made us queue too much, until enough of it is written.
 func (r *reader) payForCaused() error {
 	r.in.act.Induced = false
 	c := r.lock()
@@ -112,8 +111,8 @@ func (r *reader) readFrame() error {
 	return err
 }
 
-// dispatchLarge takes a frame, other than DATA, that need not fit the read
-// buffer. It is gathered as it arrives.
+// dispatchLarge handles a frame, other than DATA, that may be too long for the read buffer. It gathers
+// the payload as it arrives.
 func (r *reader) dispatchLarge(h frame.Header) error {
 	a, pool := r.in.act, r.core.Config().Pool
 	a.rd.Discard(frame.HeaderLen)
@@ -131,8 +130,8 @@ func (r *reader) dispatchLarge(h frame.Header) error {
 	return r.dispatch(h, a.Gathered(pool))
 }
 
-// skipFaulty drops the payload of a frame whose header breaks a rule, if the
-// connection survives it.
+// skipFaulty returns fault, the error of a frame whose header breaks a rule. If the connection survives
+// the error, skipFaulty drops the frame's payload first.
 func (r *reader) skipFaulty(h frame.Header, fault error) error {
 	var fe frame.Error
 	if !errors.As(fault, &fe) || fe.IsConn() {
@@ -169,7 +168,7 @@ func (r *reader) dispatch(h frame.Header, p []byte) error {
 	case frame.WindowUpdate:
 		return r.onWindowUpdate(h, p)
 	case frame.Priority:
-		r.in.act.skipsEnd = false // as taking the lock would have it
+		r.in.act.skipsEnd = false // as taking the lock would do
 		_, err := frame.ParsePriority(h, p)
 		return errors.Join(r.in.act.Useless(), err)
 	default: // PUSH_PROMISE, which Header.Check has refused

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// stop is the end of the reader, and of the connection: it tells the peer if that
-// broke a rule, and then the owner and all streams.
+// stop ends the reader, and the connection. If the peer has broken a rule, stop tells it so. Then it
+// tells the Handler and all streams that the connection has ended.
 func (r *reader) stop(err error) {
 	var ce *protocol.ConnError
 	said := errors.As(err, &ce) && !ce.Remote && r.sayGoAway(ce)
@@ -24,14 +24,14 @@ func (r *reader) stop(err error) {
 	r.handle.Close()
 	r.wire.Conn.Close()
 	c = r.lock()
-	c.core.DropOutput() // what was queued since
+	c.core.DropOutput() // what was queued meanwhile
 	c.core.DropCoder()
 	c.unlock()
 	r.in.release(r.core.Side(), r.core.Config())
 }
 
-// sayGoAway tells the peer which rule it broke, and waits until the system has that frame.
-// It reports whether it has.
+// sayGoAway tells the peer which rule it broke, and waits until the system has taken that frame. It
+// reports whether the system has taken it.
 func (r *reader) sayGoAway(ce *protocol.ConnError) bool {
 	c := r.lock()
 	c.core.SetReader(protocol.ReaderWaits) // no batch ends any more
@@ -42,7 +42,7 @@ func (r *reader) sayGoAway(ce *protocol.ConnError) bool {
 	}
 	c.wire.Conn.SetWriteDeadline(time.Now().Add(lastFlush))
 	c.unlockAndFlush()
-	late := time.NewTimer(2 * lastFlush) // where deadlines have no effect
+	late := time.NewTimer(2 * lastFlush) // in case deadlines have no effect
 	defer late.Stop()
 	select {
 	case <-done:

@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 )
 
-// Resting. A connection behind a wrapper with a Read of its own has to be waited for in that Read, by a
-// goroutine: see readyreader. So in place of parking its reader gives back what the connection needs only while
-// there is input, and waits with a small stack and a small buffer. Nobody takes it out of that wait. So if
-// it waits with all that reading needs, and the sweeper finds it quiet, it is the sweeper that gives that
-// back.
+// Resting. Input of a connection behind a wrapper with a Read of its own must be waited for in that
+// Read, by a goroutine: see readyreader. So instead of parking, the reader of such a connection gives
+// back what it needs only while there is input, and waits with a small stack and a small buffer. Nobody
+// can interrupt that wait. So if the reader waits while it still has everything that reading needs, and
+// the sweeper finds the connection quiet, then the sweeper gives these things back.
 //
-// Who may touch what the reader owns is decided by one word, as this table says; the sweeper writes what it
-// finds, the reader what it does:
+// One word decides whether the reader or the sweeper may use what the reader owns. This table shows its
+// transitions. The sweeper makes those in the first column, the reader the others:
 //
 //	from      sweeper finds it quiet   reader waits, with all   reader has input
 //	works     late                     waits                    -
@@ -24,14 +24,16 @@ import (
 //	slimming  -                        -                        waits for slimmed
 //	slimmed   -                        -                        works: makes anew what it needs
 //
-// While it is slimming the sweeper owns what is the reader's, for a moment. The reader is woken by the Read
-// alone, which comes back with input, an error, the end, or because the connection was closed: the sweeper
-// neither starts nor ends a wait.
+// While the word is slimming, the sweeper owns what belongs to the reader, for a moment. Only the Read
+// wakes the reader: it returns with input, an error, or the end, or because the connection was closed.
+// The sweeper neither begins nor ends a wait.
 
-// errRests ends the frame loop of a reader that is to wait for input with nothing in hand.
+// errRests ends the frame loop of a reader that has given back everything and has to wait for input in
+// restIdle.
 var errRests = errors.New("rests")
 
-// quietState is that word; or, of a connection that does not rest, whether the sweeper has found it quiet.
+// quietState is the word of the table above. For a connection that does not rest, it only says whether
+// the sweeper has found the connection quiet.
 type quietState struct{ word atomic.Uint32 }
 
 const (
@@ -44,13 +46,14 @@ const (
 	slimmed
 )
 
-// rests reports whether the connection rests in place of parking.
+// rests reports whether the connection rests instead of being parked.
 func (l *quietState) rests() bool { return l.word.Load() >= works }
 
-// Load reports whether a connection that does not rest is quiet, or the sweeper came late to one that does.
+// Load reports whether the sweeper has found the connection quiet. For a connection that rests, that
+// counts only if its reader was at work then.
 func (l *quietState) Load() bool { w := l.word.Load(); return w == quiet || w == late }
 
-// Store is for connections that do not rest.
+// Store says whether a connection is quiet. It is only for connections that do not rest.
 func (l *quietState) Store(is bool) {
 	w := notQuiet
 	if is {
@@ -59,7 +62,8 @@ func (l *quietState) Store(is bool) {
 	l.word.Store(w)
 }
 
-// take reports whether a connection that does not rest is quiet, which it is not any more then.
+// take reports whether the sweeper has found the connection quiet, and clears that. It is false for a
+// connection that rests.
 func (l *quietState) take() bool { return l.word.CompareAndSwap(quiet, notQuiet) }
 
 // restIdle waits for input after park has given back what reading needs.
@@ -68,10 +72,10 @@ func (r *reader) restIdle() {
 	r.activate(start)
 }
 
-// restBusy waits for input between two frames.
+// restBusy waits for input between two frames, with everything that reading needs.
 func (r *reader) restBusy() {
 	w := &r.quiet.word
-	for !w.CompareAndSwap(works, waits) { // the sweeper has taken it off its list
+	for !w.CompareAndSwap(works, waits) { // the sweeper has set late, and does not watch the connection any more
 		w.Store(works)
 		r.in.swept = false
 		r.watch()
@@ -81,13 +85,14 @@ func (r *reader) restBusy() {
 		return
 	}
 	for w.Load() == slimming {
-		runtime.Gosched() // it is about to be over
+		runtime.Gosched() // slimming takes only a moment
 	}
 	w.Store(works)
 	r.activate(start)
 }
 
-// slimResting is the sweeper's: nothing has come for a while.
+// slimResting is called by the sweeper when a resting connection had no input for a while. If its
+// reader waits, slimResting gives back what reading needs.
 func (r *reader) slimResting() {
 	w := &r.quiet.word
 	for !w.CompareAndSwap(waits, slimming) {

@@ -2,8 +2,8 @@
 
 package h2
 
-// role is where the reader's role is. Its method on is the whole machine; Conn.move makes a transition. The
-// connection begins as opening, and is reading from the peer's first SETTINGS on.
+// role says who has the reader's role. The method on is the whole state machine; Conn.move makes a
+// transition. A connection begins as opening. The peer's first SETTINGS make that reading.
 //
 //	                  look             lend            take
 //	away -> starting -------> reading -----> lent <-- - - - - -.
@@ -24,43 +24,44 @@ package h2
 //	inlineWaits  -         -        -     -        -            -            inlineReads  inlineOver  -        -
 //	inlineOver   reading   -        lent  -        -            -            -            -           away     -
 //
-// "-" can't happen, or means nothing, and changes nothing. (*) lending was of no use: there was input,
-// or none for too long, before anyone came to take it.
+// "-" means that the event can't happen, or has no effect. (*) Lending was useless: input came, or none
+// came for too long, before any goroutine took the role.
 //
-// At most one goroutine has the role, and that one makes the transitions, but for two kinds: start and take,
-// where the role is lent or away, are for the goroutine that got it from the handle, and wake is for the
-// holder of the Receiver's lock. The role is moved to lent or away before the handle is parked, so that the
-// goroutine that gets it from there finds it so.
+// At most one goroutine has the role, and it alone makes the transitions, with two exceptions. In lent
+// and away, start and take are made by the goroutine that got the role from the handle. And wake is
+// made by a holder of the Receiver's lock. The role is changed to lent or away before the handle is
+// parked, so that the goroutine that gets the role from the handle finds it in that state.
 //
-// What is not in it: input.swept says whether the sweeper watches, which it does of any role but starting and
-// away. Two flags say why a wait for input was interrupted: Conn.quiet, by the sweeper,
-// and lending.cut, by InlineReader.Wake. The holder of the role heeds both before it waits again, or gives the role up.
+// Some state is elsewhere. input.swept says whether the sweeper watches the connection; it may watch in
+// any state except starting and away. Two flags say why a wait for input was interrupted: Conn.quiet,
+// by the sweeper, and lending.cut, by InlineReader.Wake. The holder of the role handles both before it
+// waits again, or gives the role up.
 type role uint32
 
 const (
 	opening     role = iota // a reader has it, or will; the peer's first SETTINGS have not arrived
 	reading                 // a reader has it, on a goroutine of its own
-	starting                // a reader has it that has just been started, and not looked for input yet
+	starting                // a reader has it that was just started, and has not looked for input yet
 	lent                    // nobody has it: the connection is parked, with all that reading needs, for an InlineReader to take
 	away                    // nobody has it: the connection is parked, or about to be, without what reading needs
 	inlineReads             // an InlineReader has it, and deals with frames
 	inlineWaits             // an InlineReader has it, and waits for input, or is about to
-	inlineOver              // an InlineReader has it, which was woken and gives it back
+	inlineOver              // an InlineReader has it that was woken and is about to give it back
 
 	roles // how many there are
 )
 
-// roleEvent is what can happen to the role.
+// roleEvent is an event that changes the role.
 type roleEvent uint8
 
 const (
-	start   roleEvent = iota // a reader begins, or goes on since it could not be parked
-	look                     // it looks for input for the first time
+	start   roleEvent = iota // a reader begins, or goes on because the connection could not be parked
+	look                     // the reader looks for input for the first time
 	lend                     // the holder lends it
-	keep                     // what was lent could not be parked
+	keep                     // the role stays with the holder: the connection to lend could not be parked
 	take                     // an InlineReader takes it
 	wait                     // the InlineReader waits for input
-	arrive                   // its wait is over, with input or without
+	arrive                   // the InlineReader's wait is over, with input or without
 	wake                     // what the InlineReader's goroutine waits for is there
 	release                  // the holder parks the connection for good
 	begin                    // the peer's first SETTINGS arrived
@@ -68,7 +69,7 @@ const (
 	roleEvents // how many there are
 )
 
-// roleTable is the table above, without what changes nothing.
+// roleTable is the table above, without the events that change nothing.
 var roleTable = [roles][roleEvents]struct {
 	to role
 	is bool
@@ -91,11 +92,11 @@ func (r role) on(ev roleEvent) role {
 	return r
 }
 
-// move changes the role as ev does, and returns what it was.
+// move changes the role by the event ev, and returns what it was.
 func (c *Conn) move(ev roleEvent) (from role) { return c.marks.move(ev) }
 
-// whoReads is the role at this moment.
+// whoReads returns the role at this moment.
 func (c *Conn) whoReads() role { return c.marks.role() }
 
-// hasBegun reports whether the peer's first SETTINGS arrived.
+// hasBegun reports whether the peer's first SETTINGS have arrived.
 func (r *reader) hasBegun() bool { return (*Conn)(r).whoReads() != opening }

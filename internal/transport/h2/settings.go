@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// readPreface takes the client's first bytes, on a server.
+// readPreface reads the client's preface, on a server.
 func (r *reader) readPreface() error {
 	if r.core.Side() == protocol.Client {
 		return nil
@@ -46,10 +46,11 @@ func (r *reader) onSettings(h frame.Header, p []byte) error {
 	return nil
 }
 
-// placesWatcher is a Handler that wants to know how many streams the peer lets be open.
+// placesWatcher is an optional interface of a Handler that wants to know how many streams the peer lets
+// us have open.
 type placesWatcher interface{ Places(n uint32) }
 
-// tellPlaces tells a placesWatcher, with no lock held; of the first SETTINGS before Ready.
+// tellPlaces tells a placesWatcher, with no lock held. For the first SETTINGS it does so before Ready.
 func (r *reader) tellPlaces(list frame.SettingsView) {
 	w, ok := r.handler.(placesWatcher)
 	if !ok {
@@ -62,7 +63,7 @@ func (r *reader) tellPlaces(list frame.SettingsView) {
 	}
 }
 
-// prefaceArrived ends the time limit on the preface.
+// prefaceArrived ends the time limit for the preface, and starts keepalive.
 func (r *reader) prefaceArrived() {
 	c := r.lock()
 	defer c.unlock()

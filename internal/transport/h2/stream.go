@@ -10,27 +10,27 @@ import (
 	"google.golang.org/grpc/internal/warm"
 )
 
-// Init prepares a stream whose events go to recv. Where the peer opens it, cost is the
-// memory, in bytes, that it takes.
+// Init prepares a stream whose events go to recv. If the peer opens the stream, cost is the memory, in
+// bytes, that it takes.
 func (s *Stream) Init(recv protocol.Receiver, cost int) { s.core.Init(recv, cost) }
 
-// Redirect has all further events of the stream go to recv. It is for the reader, within a
-// call of the Receiver that there is.
+// Redirect makes all further events of the stream go to recv. Only the reader may call it, within a
+// call of the current Receiver.
 func (s *Stream) Redirect(recv protocol.Receiver) { s.core.Redirect(recv) }
 
-// Go runs t, which serves the stream, on another goroutine, or on the reader's if that is
-// about to park. It is for the reader.
+// Go runs t, which serves the stream, on another goroutine, or on the reader's goroutine if the reader
+// is about to park. Only the reader may call it.
 func (s *Stream) Go(t warm.Task) { (*reader)(s.conn).launch(t) }
 
-// ID is the stream's identifier, 0 before it is open.
+// ID returns the stream's identifier, or 0 before the stream is open.
 func (s *Stream) ID() uint32 { return s.core.Identifier() }
 
-// Receiver is what Init was given.
+// Receiver returns the Receiver to which the events of the stream go.
 func (s *Stream) Receiver() protocol.Receiver { return s.core.Receiver() }
 
-// Send queues f and sees to it that someone writes it. It does not wait: see
-// Offer and CallRoom for back-pressure. An error means that nothing of f will be sent, or,
-// for trailers over the peer's limit, that the stream was reset.
+// Send queues f and makes sure that it is written. It does not wait: see Offer and CallRoom for
+// back-pressure. An error means that nothing of f will be sent, or, if the trailers are over the peer's
+// limit, that the stream was reset.
 func (s *Stream) Send(f protocol.Frames) error {
 	c := s.conn.lock()
 	err := c.core.Queue(&s.core, &f, c.wire.LeastPiece())
@@ -38,8 +38,9 @@ func (s *Stream) Send(f protocol.Frames) error {
 	return err
 }
 
-// SendLast is Send for a goroutine that calls Leave soon, and waits for nothing before: where to write
-// is to wait, it is left to that. With done it is Done, too: nothing runs in between that may take long.
+// SendLast is Send for a goroutine that will soon call Leave, and will not wait for anything before
+// that. If a write may wait, SendLast leaves the writing to Leave. If done is true, SendLast also does
+// what Done does.
 func (s *Stream) SendLast(f protocol.Frames, done bool) error {
 	c := s.conn.lock()
 	if done {
@@ -51,16 +52,16 @@ func (s *Stream) SendLast(f protocol.Frames, done bool) error {
 	return err
 }
 
-// Queue is Send for the reader, within a call of its Handler or Receiver: what is
-// queued is written when the batch ends.
+// Queue is Send for the reader, within a call of its Handler or Receiver. What is queued is written
+// when the batch ends.
 func (s *Stream) Queue(f protocol.Frames) error {
 	c := (*reader)(s.conn).lock()
 	defer c.unlock()
 	return c.core.Queue(&s.core, &f, c.wire.LeastPiece())
 }
 
-// Offer is Send for a sender that waits for room. Without room it leaves f as it is, and
-// returns a channel that is closed when there is some, or when the stream is over.
+// Offer is Send for a sender that waits for room. If there is no room it leaves f as it is, and returns
+// a channel that is closed when there is room, or when the stream is over.
 func (s *Stream) Offer(f *protocol.Frames) (room <-chan struct{}, err error) {
 	c := s.conn.lock()
 	if c.core.Full(&s.core) {
@@ -68,11 +69,12 @@ func (s *Stream) Offer(f *protocol.Frames) (room <-chan struct{}, err error) {
 	} else {
 		err = c.core.Queue(&s.core, f, c.wire.LeastPiece())
 	}
-	c.unlockQueued(&s.core) // writes what others left, too: nobody else may be about to
+	c.unlockQueued(&s.core) // also writes what others have left: perhaps nobody else is about to do so
 	return room, err
 }
 
-// unlockQueued unlocks, and has what is queued written, unless the sender leaves that to others.
+// unlockQueued releases mu and makes sure that what is queued is written, unless the sender leaves that
+// to others.
 func (c *locked) unlockQueued(s *protocol.Stream) {
 	if s.TakeLazy() {
 		c.unlock()
@@ -81,12 +83,11 @@ func (c *locked) unlockQueued(s *protocol.Stream) {
 	c.unlockAndFlush()
 }
 
-// CallRoom reports whether the stream takes another message. If it doesn't, w is woken
-// once: when it does, when the stream is over, or spuriously. Wake is called with the
-// connection's lock held, and must use neither stream nor connection. A later w takes the
-// place of one that still waits; with nil nobody is woken. If there is room and lazy is
-// set, the next Send only queues, and what it queued is written by the next sender on
-// the connection, or by Flush.
+// CallRoom reports whether the stream takes another message. If it does not, w is woken once: when it
+// does, when the stream is over, or spuriously. Wake is called with the connection's lock held, and
+// must use neither the stream nor the connection. w replaces the w of an earlier call that was not
+// woken yet. A nil w changes nothing. If there is room and lazy is true, the next Send only queues. The
+// next sender on the connection, or Flush, then writes what it queued.
 func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
@@ -98,8 +99,8 @@ func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	return true
 }
 
-// OfferTo is Send for a sender that does not wait. If the stream has no room it leaves f as it is, and w is
-// woken as by CallRoom.
+// OfferTo is Send for a sender that does not wait. If the stream has no room, OfferTo leaves f as it
+// is, and w is woken as by CallRoom.
 func (s *Stream) OfferTo(f *protocol.Frames, w interface{ Wake() }) (taken bool, err error) {
 	c := s.conn.lock()
 	if c.core.Full(&s.core) {
@@ -116,24 +117,24 @@ func (s *Stream) OfferTo(f *protocol.Frames, w interface{ Wake() }) (taken bool,
 	return true, err
 }
 
-// Consume says that n bytes of the body were taken, so that the peer may send as many
-// again, and that freed bytes of the memory they were in are not held for it any
-// more; below 0 it is that there are more, as the reader has made room for a message meanwhile.
+// Consume says that n bytes of the body were taken, so that the peer may send n more, and that freed
+// bytes of memory are no longer held for the peer. freed may be below 0: then that much more is held,
+// because the reader has made room for a message meanwhile.
 func (s *Stream) Consume(n, freed int) {
 	if n > 0 || freed != 0 {
 		s.grant((*protocol.Conn).Consumed, n, freed)
 	}
 }
 
-// Expect says that the application waits for n bytes of the body that have not
-// arrived, and that the window must not be what keeps them; freed is as with Consume.
+// Expect says that the application waits for n bytes of the body that have not arrived. The window
+// becomes wide enough for the peer to send them. freed has the same meaning as in Consume.
 func (s *Stream) Expect(n, freed int) {
 	if n > 0 || freed != 0 {
 		s.grant((*protocol.Conn).Expected, n, freed)
 	}
 }
 
-// Refund says that freed bytes of memory are not held for the peer any more.
+// Refund says that freed bytes of memory are no longer held for the peer.
 func (s *Stream) Refund(freed int) {
 	c := s.conn.lock()
 	c.core.Refund(&s.core, freed)
@@ -155,8 +156,8 @@ func (s *Stream) grant(by func(*protocol.Conn, *protocol.Stream, uint32), n, fre
 	c.unlockAndFlush()
 }
 
-// Reset ends the stream at once on both sides: RST_STREAM with code, unless it
-// has ended already. Data that waits is dropped. The Receiver is not told.
+// Reset ends the stream at once on both sides. It sends RST_STREAM with code, unless the stream has
+// ended already. Queued data is dropped. The Receiver is not told.
 func (s *Stream) Reset(code frame.ErrCode) {
 	c := s.conn.lock()
 	if !c.core.ResetStream(&s.core, code) {
@@ -167,21 +168,21 @@ func (s *Stream) Reset(code frame.ErrCode) {
 	c.unlockAndFlush()
 }
 
-// Done says that the handler of a stream which the peer opened has returned, or
-// will never run. It is called once for each stream that was Opened. A handler whose
-// stream is gone, for whatever reason, counts against the bound on those (maxOrphans)
-// until Done is called. If Done comes before the last frame is sent it never counts.
+// Done says that the handler of a stream that the peer opened has returned, or will never run. It is
+// called once for each stream that was Opened. A handler whose stream is gone, for whatever reason,
+// counts against the bound on such handlers (MaxOrphans) until Done is called. If Done is called before
+// the last frame is sent, the handler never counts.
 func (s *Stream) Done() {
 	c := s.conn.lock()
 	c.done(s)
 	c.unlock()
 }
 
-// Leave is Done for a goroutine that has nothing to do after it: where to write is to wait, it
-// writes what is queued, for others too, and waits.
+// Leave is Done for a goroutine that has nothing else to do afterwards. If a write may wait, Leave
+// writes what is queued, also for others, and may wait.
 func (s *Stream) Leave() {
 	if !s.conn.in.writesWait() {
-		if !s.core.IsHandled() { // which SendLast and Done alone change
+		if !s.core.IsHandled() { // only SendLast and Done change that
 			s.Done()
 		}
 		return
@@ -204,10 +205,10 @@ func (c *locked) done(s *Stream) {
 	}
 }
 
-// Flush writes what lazy senders have left.
+// Flush writes what lazy senders have left: see CallRoom.
 func (s *Stream) Flush() { s.conn.lock().unlockAndFlush() }
 
-// Unsent is how many bytes of DATA wait for the peer's windows, and whether the stream is open.
+// Unsent returns how many bytes of DATA wait for the peer's windows, and whether the stream is open.
 func (s *Stream) Unsent() (bytes int, open bool) {
 	c := s.conn.lock()
 	defer c.unlock()

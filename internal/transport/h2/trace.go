@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/trace"
 )
 
-// DriverConfig.Trace is asked for at each of the places that call these, and is mostly nil. Where it is
-// not, lines are written under no lock of the connection's.
+// The callers of these functions check first whether DriverConfig.Trace is set, which it usually is
+// not. If it is, lines are written while no lock of the connection is held.
 
-// traceState is how the connection stands, for a line.
+// traceState returns the state of the connection, for a line of the trace.
 func (c *Conn) traceState() trace.State {
 	l := c.lock()
 	defer l.unlock()
@@ -24,7 +24,7 @@ func (c *Conn) traceState() trace.State {
 	}
 }
 
-// traceOpen begins the lines of a connection.
+// traceOpen writes the first line of a connection.
 func (c *Conn) traceOpen() {
 	side := "server"
 	if c.core.Side() == protocol.Client {
@@ -33,20 +33,20 @@ func (c *Conn) traceOpen() {
 	c.tracer().Open(c, side, c.wire.Conn.LocalAddr().String(), c.wire.Conn.RemoteAddr().String(), c.traceState())
 }
 
-// traceEvent says that the connection has parked, woken, or the like.
+// traceEvent writes that the connection has parked, woken, or the like.
 func (c *Conn) traceEvent(event, detail string) {
 	c.tracer().Event(c, event, detail, c.traceState())
 }
 
 func (c *Conn) traceClosed(err error) { c.tracer().Close(c, err.Error(), c.traceState()) }
 
-// traceReceived says which frame was read.
+// traceReceived writes which frame was read.
 func (r *reader) traceReceived(h frame.Header, payload []byte) {
 	c := (*Conn)(r)
 	r.tracer().Received(c, h, payload, c.traceState())
 }
 
-// traceSent says which frames are about to be written.
+// traceSent writes which frames are about to be written.
 func (w *writer) traceSent(p *protocol.Parcel) {
 	pieces := [][]byte{p.Head()}
 	if !p.Whole() {

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// violation is the one place that turns an error of the read side into frames:
-// a stream's error resets the stream, everything else ends the connection. It
-// returns the error that ends the read loop, nil to go on.
+// violation is the one place that turns an error of the read side into frames: a stream error resets
+// the stream, and any other error ends the connection. It returns the error that ends the read loop, or
+// nil to continue.
 func (r *reader) violation(err error) error {
 	var fe frame.Error
 	if !errors.As(err, &fe) {
@@ -26,7 +26,8 @@ func (r *reader) violation(err error) error {
 	return abort(s, why, err)
 }
 
-// streamFault ends s for what its Receiver found wrong, or a rule of HTTP/2.
+// streamFault resets s. fault is an objection of its Receiver, or the rule of HTTP/2 that the peer
+// broke.
 func (r *reader) streamFault(s *protocol.Stream, fault error) error {
 	c := r.lock()
 	s, why, err := c.core.Fault(&r.in.act.Intake, s, fault)

@@ -4,7 +4,7 @@ package h2
 
 import "google.golang.org/grpc/internal/transport/h2/protocol"
 
-// gate is a core's Waiter for any number of goroutines: each waits for it to be closed.
+// gate is a protocol.Waiter for any number of goroutines: each waits until the channel is closed.
 type gate chan struct{}
 
 // Wake implements Waiter.
@@ -12,7 +12,8 @@ func (g gate) Wake() { close(g) }
 
 func newGate() protocol.Waiter { return make(gate) }
 
-// chanWaiter is a core's Waiter for one goroutine, which receives from it. It has room for one.
+// chanWaiter is a protocol.Waiter for one goroutine, which receives from it. The channel has a capacity
+// of one.
 type chanWaiter chan struct{}
 
 // Wake implements Waiter.

@@ -9,10 +9,10 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
-// wire is the connection below, and how it is read and written. Immutable.
+// wire is the net.Conn below, with its Layer: how it is read and written. Immutable.
 type wire struct{ readyreader.Socket }
 
-// abilities are those of the wire that cfg lets it use: always the same.
+// abilities returns the abilities of the wire that cfg allows it to use. They never change.
 func (w *wire) abilities(cfg *protocol.Config) readyreader.Ability {
 	can := w.Can()
 	if !cfg.Pooled {
@@ -21,19 +21,20 @@ func (w *wire) abilities(cfg *protocol.Config) readyreader.Ability {
 	return can
 }
 
-// readUntil bounds the wait for input; the zero time lifts the bound. Conn.mu is held.
+// readUntil bounds the wait for input; the zero time lifts the bound. The caller holds Conn.mu.
 func (w *wire) readUntil(t time.Time) { w.Conn.SetReadDeadline(t) }
 
-// interrupt ends the reader's wait, and sets flag before. It is not for a connection that rests.
+// interrupt sets flag and then ends the reader's wait. It must not be called for a connection that
+// rests.
 func (w *wire) interrupt(flag interface{ Store(bool) }) {
 	flag.Store(true)
 	w.Conn.SetReadDeadline(time.Unix(1, 0))
 }
 
-// closeWrite ends our direction, and reports whether that is possible.
+// closeWrite ends our direction of the connection, and reports whether that is possible.
 func (w *wire) closeWrite() bool { return readyreader.CloseWrite(w.Conn) == nil }
 
-// tryWrite writes what the socket takes of p.
+// tryWrite writes as much of p as the socket takes without waiting.
 func (w *wire) tryWrite(p *protocol.Parcel) (int, error) {
 	if p.Whole() {
 		return w.TryWrite(p.Head())
@@ -55,8 +56,8 @@ func (w *wire) tryWrite(p *protocol.Parcel) (int, error) {
 	return written, nil
 }
 
-// write writes p from off on, and may wait. Where nothing of p is left it still calls
-// Write once: a layer may hold what it took before, and writes that then.
+// write writes p from the offset off, and may wait. If nothing of p is left it still calls Write once,
+// because a layer may hold bytes that it took before, and writes them then.
 func (w *wire) write(p *protocol.Parcel, off int) error {
 	if p.Whole() || off == p.Size() {
 		_, err := w.Write(p.Head()[min(off, len(p.Head())):])

@@ -18,20 +18,20 @@ import (
 // queued until nothing is left; everyone else returns at once. So there is no
 // writer goroutine, and a busy connection gathers many calls into one write.
 //
-// The token's holder never waits for the socket. When the socket is full, or
-// the holder has written its share, the token goes to an on-demand goroutine,
-// the flusher, which may wait. Where each write may wait (writesWait) it is the flusher that
-// writes, or a goroutine that has nothing else to do (Stream.Leave).
+// The token's holder never waits for the socket. When the socket is full, or the holder has written its
+// share, the token goes to a goroutine that is started for it, the flusher, which may wait. If every
+// write may wait (writesWait), only the flusher writes, or a goroutine that has nothing else to do
+// (Stream.Leave).
 
 const (
-	writeShare = 128 << 10 // bytes that a caller writes for others at most
-	lentShare  = 1 << 20   // the same where a message is lent: to hand it over means a copy, often
+	writeShare = 128 << 10 // the most bytes that a caller writes, for itself and others
+	lentShare  = 1 << 20   // the same if a parcel has borrowed memory: to hand it over often means a copy
 	yieldBelow = 32 << 10  // a parcel larger than this is worth a write as it is
 )
 
-// unlockAndFlush releases mu and writes what is queued, unless somebody is
-// already at it or the reader will do it at the end of its batch: that is in some microseconds,
-// and in between it may bring others to send more.
+// unlockAndFlush releases mu and writes what is queued, unless another goroutine is already writing, or
+// the reader will write at the end of its batch. That is only some microseconds later, and until then
+// the reader may wake goroutines that have more to send.
 func (c *locked) unlockAndFlush() {
 	switch w := (*writer)(c); {
 	case !c.core.TakeToken():
@@ -48,8 +48,8 @@ func (c *locked) unlockAndFlush() {
 	}
 }
 
-// gathers reports whether to yield the processor before writing: other streams are open and little is
-// queued, so goroutines that are about to send can do so now, and share the write.
+// gathers reports whether to yield the processor before writing. That pays if other streams are open
+// and little is queued: goroutines that are about to send can do so now, and share the write.
 func (c *locked) gathers() bool {
 	return c.core.OpenStreams() > 1 && c.core.Encoded() < yieldBelow
 }
@@ -65,7 +65,7 @@ func (c *locked) unlockAndWrite() {
 	}
 }
 
-// flush writes until nothing is queued, or the token passes on.
+// flush writes until nothing is queued, or until another goroutine gets the token.
 func (w *writer) flush() {
 	if p, ok := w.take(); ok {
 		w.flushFrom(p)
@@ -88,9 +88,8 @@ func (w *writer) flushFrom(p protocol.Parcel) {
 				return
 			}
 			p.Keep(n, w.core.Config().Pool)
-			// Also with nothing of p left: a layer of the connection's own,
-			// such as TLS, may hold what it made of it, and writes that in
-			// its next Write.
+			// The token also goes to the flusher if nothing of p is left. A layer of the connection's
+			// own, such as TLS, may still hold what it made of p, and writes that in its next Write.
 			w.handOver(flusher{parcel: p, off: n})
 			return
 		}
@@ -98,7 +97,7 @@ func (w *writer) flushFrom(p protocol.Parcel) {
 	}
 }
 
-// take returns the next parcel. Where there is none the token is given back.
+// take returns the next parcel. If there is none, it gives the token back.
 func (w *writer) take() (protocol.Parcel, bool) {
 	c := w.lock()
 	p, ok := c.takeParcel()
@@ -109,7 +108,7 @@ func (w *writer) take() (protocol.Parcel, bool) {
 	return p, ok
 }
 
-// next is take for a writer that has written the last one.
+// next is take for a writer that has written the parcel that it took last.
 func (w *writer) next() (protocol.Parcel, bool) {
 	if w.marks.giveBack() {
 		return protocol.Parcel{}, false
@@ -117,8 +116,8 @@ func (w *writer) next() (protocol.Parcel, bool) {
 	return w.take()
 }
 
-// takeParcel is take under the lock. With what is the last parcel, as far as is known, the
-// token is offered.
+// takeParcel is take with the lock held. If the parcel is the last one, as far as is known, it offers
+// the token.
 func (c *locked) takeParcel() (protocol.Parcel, bool) {
 	p, ok := c.core.Take(c.wire.LeastPiece())
 	if ok && c.core.Offer() {
@@ -133,10 +132,10 @@ func (w *writer) trace(p *protocol.Parcel) {
 	}
 }
 
-// pass gives the token to a goroutine that may wait.
+// pass gives the token to another goroutine, which may wait.
 func (w *writer) pass() { (*Conn)(w).ground().Go((*patientWriter)(w)) }
 
-// handOver is pass for a writer that has taken a parcel.
+// handOver is pass for a writer that has taken a parcel already.
 func (w *writer) handOver(f flusher) {
 	t := flushers.Get().(*flusher)
 	*t = f
@@ -144,7 +143,7 @@ func (w *writer) handOver(f flusher) {
 	(*Conn)(w).ground().Go(t)
 }
 
-// patientWriter is the task that writes and may wait. It holds the write token.
+// patientWriter is a task that writes, and may wait. It holds the write token.
 type patientWriter writer
 
 // Run implements warm.Task.
@@ -155,7 +154,7 @@ var flushers = sync.Pool{New: func() any { return new(flusher) }}
 // flusher is a patientWriter that begins with a parcel.
 type flusher struct {
 	writer *writer
-	parcel protocol.Parcel // of which off bytes are written; all of them, perhaps
+	parcel protocol.Parcel // the first off bytes of it are written, perhaps all
 	off    int
 }
 
@@ -175,8 +174,7 @@ func (w *writer) writeAll() {
 	}
 }
 
-// write writes a parcel from off on, and may wait. It reports whether the connection can be
-// written on.
+// write writes a parcel from the offset off, and may wait. It reports whether it has succeeded.
 func (w *writer) write(p *protocol.Parcel, off int) bool {
 	err := w.writeRest(p, off)
 	p.Free(w.core.Config().Pool)
@@ -186,11 +184,11 @@ func (w *writer) write(p *protocol.Parcel, off int) bool {
 	return err == nil
 }
 
-// writeRest writes a parcel from off on. What is borrowed is written as far as the socket takes it at
-// once, and the rest is copied before the wait.
+// writeRest writes a parcel from the offset off. It first writes as much of borrowed memory as the
+// socket takes at once, and copies the rest before it waits.
 func (w *writer) writeRest(p *protocol.Parcel, off int) error {
 	if p.Borrows() && !w.in.writesWait() {
-		n, err := w.wire.tryWrite(p) // off is 0: see flush
+		n, err := w.wire.tryWrite(p) // off is 0: otherwise flushFrom has copied what was borrowed
 		if !errors.Is(err, readyreader.ErrWouldBlock) {
 			return err
 		}
@@ -200,14 +198,15 @@ func (w *writer) writeRest(p *protocol.Parcel, off int) error {
 	return w.wire.write(p, off)
 }
 
-// failed keeps the token: nothing is written any more. The reader is given a moment to
-// find in the socket why the peer hung up, then it ends the connection.
+// failed records that a write has failed. It keeps the token, so that nothing more is written. The
+// reader gets a moment to find in the socket why the peer closed the connection. Then the connection
+// ends.
 func (w *writer) failed(err error) {
 	c := w.lock()
 	defer c.unlock()
 	c.core.WriteFailed(err)
 	c.closeLater(c.core.WriteError(), 0)
-	// The poller tells a parked reader nothing of what was done on this side.
+	// If this side caused the error, the poller does not wake a parked connection.
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 		if w.handle.Kick() {
 			(*parkedConn)(w).Wake()

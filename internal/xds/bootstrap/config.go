@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bootstrap reads the configuration that tells a program's xDS clients which control
-// planes there are and who the program is (gRFC A27, with what A29, A36, A47, A53, A65, A71, A81,
-// A88, A97 and A102 add). What it returns never changes, and holds no connection, file or goroutine.
+// Package bootstrap reads the bootstrap configuration. This tells a program's xDS clients which
+// control planes there are, and how the program identifies itself to them (gRFC A27, with the
+// additions of A29, A36, A47, A53, A65, A71, A81, A88, A97 and A102). The values that the package
+// returns never change, and hold no connection, file or goroutine.
 package bootstrap
 
 import (
@@ -14,49 +15,50 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Config is a bootstrap configuration. Nobody may change what it holds.
+// Config is a bootstrap configuration. Callers must not change what it holds.
 type Config struct {
-	// Servers are the control planes for names without an authority, and for authorities that
-	// name none. The first is asked first, the others in turn if it can't be reached (A71). There
-	// is at least one.
+	// Servers are the control planes for names without an authority, and for authorities that have
+	// no servers of their own. The client uses the first one, and falls back to the others in order
+	// if it can't be reached (A71). There is at least one.
 	Servers []*Server
-	// Authorities are those of federation, by name (A47).
+	// Authorities are the federation authorities by name (A47).
 	Authorities map[string]*Authority
-	// ClientTemplate makes the name of a Listener from a target without an authority; it is never
-	// empty.
+	// ClientTemplate is the template for the name of the Listener of a target without an authority.
+	// It is never empty.
 	ClientTemplate string
-	// ServerTemplate makes the name of a Listener from the address that a server listens on. An
-	// xDS server can't be made if it is empty (A36).
+	// ServerTemplate is the template for the name of the Listener of a server's listening address.
+	// If it is empty, no xDS server can be made (A36).
 	ServerTemplate string
-	// CertProviders are the instances of certificate providers that resources may name (A29).
+	// CertProviders are the certificate provider instances that resources may name (A29).
 	CertProviders map[string]*certprovider.BuildableConfig
-	// Services are the servers that filters may show RPCs to, by target, with the credentials to
-	// use, for control planes that are not trusted to choose them (A102).
+	// Services are the servers that filters may call, by target, with the credentials to use. They
+	// are for control planes that are not trusted to choose credentials (A102).
 	Services map[string]*Service
 
 	node *corev3.Node
 	json []byte
 }
 
-// Authority is what there is for one authority of federation.
+// Authority is the configuration of one federation authority.
 type Authority struct {
-	// ClientTemplate makes the name of a Listener from a target; it is never empty.
+	// ClientTemplate is the template for the name of a target's Listener. It is never empty.
 	ClientTemplate string
-	// Servers are the control planes; they are those of the Config if the authority names none.
+	// Servers are the control planes of the authority. They are those of the Config if the authority
+	// has none of its own.
 	Servers []*Server
 }
 
-// Node returns a copy of what identifies this client to control planes.
+// Node returns a copy of the message that identifies this client to control planes.
 func (c *Config) Node() *corev3.Node { return proto.CloneOf(c.node) }
 
 // NodeID returns the id of the node.
 func (c *Config) NodeID() string { return c.node.GetId() }
 
-// JSON returns the text that the configuration was read from.
+// JSON returns the text from which the configuration was parsed.
 func (c *Config) JSON() []byte { return c.json }
 
-// AuthorityServers returns the control planes of an authority of federation, nil if there is no
-// such authority.
+// AuthorityServers returns the control planes of a federation authority, or nil if there is no such
+// authority.
 func (c *Config) AuthorityServers(name string) []*Server {
 	a, ok := c.Authorities[name]
 	if !ok {
@@ -65,7 +67,7 @@ func (c *Config) AuthorityServers(name string) []*Server {
 	return a.Servers
 }
 
-// AllServers returns each control plane once: two servers with the same Key are one.
+// AllServers returns all control planes by their Key. Servers with the same Key occur once.
 func (c *Config) AllServers() map[string]*Server {
 	all := make(map[string]*Server)
 	collect := func(list []*Server) {
@@ -82,13 +84,13 @@ func (c *Config) AllServers() map[string]*Server {
 	return all
 }
 
-// KnowsCertProvider reports whether resources may name the instance of a certificate provider.
+// KnowsCertProvider reports whether resources may name this certificate provider instance.
 func (c *Config) KnowsCertProvider(instance string) bool {
 	_, ok := c.CertProviders[instance]
 	return ok
 }
 
-// String is for logs; it shows no configuration of credentials.
+// String returns a description for logs. It does not show configurations of credentials.
 func (c *Config) String() string {
 	return fmt.Sprintf("node %q, servers %v, %d authorities", c.NodeID(), c.Servers, len(c.Authorities))
 }

@@ -11,11 +11,11 @@ import (
 // listenerType is the resource type in the names of Listeners.
 const listenerType = "envoy.config.listener.v3.Listener"
 
-// newStyle is how names begin that have an authority of federation (A47).
+// newStyle is the prefix of names that have a federation authority (A47).
 const newStyle = "xdstp:"
 
-// ClientListener returns the name of the Listener for a channel's target: authority and endpoint
-// are those parts of "xds://authority/endpoint" (A47).
+// ClientListener returns the name of the Listener for a channel's target
+// "xds://authority/endpoint". authority may be empty (A47).
 func (c *Config) ClientListener(authority, endpoint string) (string, error) {
 	if authority == "" {
 		return expand(c.ClientTemplate, endpoint), nil
@@ -27,8 +27,8 @@ func (c *Config) ClientListener(authority, endpoint string) (string, error) {
 	return expand(a.ClientTemplate, endpoint), nil
 }
 
-// ServerListener returns the name of the Listener for a server that listens on an address such
-// as "10.1.2.3:80" or "[::]:80" (A36).
+// ServerListener returns the name of the Listener for a server's listening address, such as
+// "10.1.2.3:80" or "[::]:80" (A36).
 func (c *Config) ServerListener(address string) (string, error) {
 	if c.ServerTemplate == "" {
 		return "", errors.New("xds: the bootstrap configuration lacks server_listener_resource_name_template")
@@ -36,7 +36,8 @@ func (c *Config) ServerListener(address string) (string, error) {
 	return expand(c.ServerTemplate, address), nil
 }
 
-// expand puts the value in place of each "%s", escaped where the template makes a URI.
+// expand replaces each "%s" in the template by the value. It escapes the value if the template
+// is a URI.
 func expand(template, value string) string {
 	if strings.HasPrefix(template, newStyle) {
 		value = escapePath(value)
@@ -44,13 +45,15 @@ func expand(template, value string) string {
 	return strings.ReplaceAll(template, "%s", value)
 }
 
-// escapePath escapes what may not stand in a URI's path (RFC 3986, section 3.3); a slash may.
+// escapePath escapes the characters that a URI's path must not contain (RFC 3986, section 3.3).
+// It does not escape slashes.
 func escapePath(s string) string { return escape(s, ":@/") }
 
-// escapeAuthority escapes what may not stand in a URI's authority (RFC 3986, section 3.2).
+// escapeAuthority escapes the characters that a URI's authority must not contain (RFC 3986,
+// section 3.2).
 func escapeAuthority(s string) string { return escape(s, ":@[]") }
 
-// escape leaves alone unreserved characters, sub-delims and those of also.
+// escape escapes all bytes except unreserved characters, sub-delims and those in also.
 func escape(s, also string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

@@ -15,19 +15,19 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// Options say where the configuration is and what it may hold.
+// Options say where the configuration is, and which features it may use.
 type Options struct {
-	// File is the path of a file with it; it comes before Text.
+	// File is the path of a file with the configuration. If it is set, Text is ignored.
 	File string
 	// Text is the configuration itself.
 	Text string
-	// CallCreds allows call credentials (A97).
+	// CallCreds permits call credentials (A97).
 	CallCreds bool
-	// Services allows filters to ask other servers (A102).
+	// Services permits filters to call other servers (A102).
 	Services bool
 }
 
-// ErrNone means that neither a file nor a text is set.
+// ErrNone means that neither File nor Text is set.
 var ErrNone = errors.New(`failed to read xDS bootstrap config from env vars: bootstrap environment variables ("GRPC_XDS_BOOTSTRAP" or "GRPC_XDS_BOOTSTRAP_CONFIG") not defined and fallback config not set`)
 
 // Read reads the configuration that the options name.
@@ -54,12 +54,12 @@ func parseNamed(text []byte, o Options) (*Config, error) {
 	return c, nil
 }
 
-// unreadable begins as programs know it.
+// unreadable adds the prefix that programs know from the published module.
 func unreadable(err error) error {
 	return fmt.Errorf("xds: failed to read xDS bootstrap config from env vars: %w", err)
 }
 
-// configJSON is the form of the file. Fields that are not here are ignored (A27).
+// configJSON is the JSON form of the configuration. Unknown fields are ignored (A27).
 type configJSON struct {
 	Servers        []json.RawMessage           `json:"xds_servers"`
 	Node           json.RawMessage             `json:"node"`
@@ -80,7 +80,7 @@ type authorityJSON struct {
 	Servers        []json.RawMessage `json:"xds_servers"`
 }
 
-// Parse reads a configuration. The error names the field that is wrong.
+// Parse parses a configuration. The error names the field that is wrong.
 func Parse(text []byte, o Options) (*Config, error) {
 	var in configJSON
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -99,7 +99,7 @@ func Parse(text []byte, o Options) (*Config, error) {
 	return c, nil
 }
 
-// ParseServer reads a server as the configuration of a policy has it (A47).
+// ParseServer parses a server in the configuration of a load balancing policy (A47).
 func ParseServer(text []byte, o Options) (*Server, error) { return parseServer(text, o.CallCreds) }
 
 func (c *Config) readServers(in *configJSON, o Options) (err error) {
@@ -122,7 +122,8 @@ func parseServers(list []json.RawMessage, o Options) ([]*Server, error) {
 	return servers, nil
 }
 
-// readNode takes what a bootstrap may say of the node; the rest is what this client is.
+// readNode takes over what the configuration says about the node, and adds what identifies
+// this client's implementation.
 func (c *Config) readNode(in *configJSON, _ Options) error {
 	c.node = new(corev3.Node)
 	if len(in.Node) > 0 && string(in.Node) != "null" {
@@ -139,7 +140,8 @@ func (c *Config) readNode(in *configJSON, _ Options) error {
 	return nil
 }
 
-// readCertProviders leaves out plugins that are not known: what names them is rejected.
+// readCertProviders ignores plugins that are not registered. A resource that names such an
+// instance will be rejected.
 func (c *Config) readCertProviders(in *configJSON, _ Options) error {
 	for name, p := range in.CertProviders {
 		config, err := certprovider.ParseConfig(p.Plugin, p.Config)

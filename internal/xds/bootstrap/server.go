@@ -14,37 +14,38 @@ import (
 	"google.golang.org/grpc/xds/bootstrap"
 )
 
-// Server is a control plane, and how to talk to it.
+// Server is a control plane and how to connect to it.
 type Server struct {
-	// URI is the target of the channel.
+	// URI is the target of the channel to the control plane.
 	URI string
-	// Features are what the server is known to do.
+	// Features are the server's features.
 	Features Features
 
 	creds
 	key string
 }
 
-// Features are the server features that this client knows; it ignores all others.
+// Features are the server features that this client knows. It ignores all others.
 type Features struct {
-	// IgnoreResourceDeletion keeps what the server no longer has (A53).
+	// IgnoreResourceDeletion makes the client keep resources that the server has deleted (A53).
 	IgnoreResourceDeletion bool
-	// TrustedXDSServer lets resources choose the authority of RPCs (A81).
+	// TrustedXDSServer lets resources of this server rewrite the authority of RPCs (A81).
 	TrustedXDSServer bool
-	// FailOnDataErrors drops a resource whose new version is invalid or which is deleted (A88).
+	// FailOnDataErrors makes the client stop using a resource if its new version is invalid or
+	// it has been deleted (A88).
 	FailOnDataErrors bool
-	// ResourceTimerIsTransientError makes a resource that does not come in time an error, and no
-	// sign that there is none (A88).
+	// ResourceTimerIsTransientError makes it a transient error if a resource does not come in
+	// time. Otherwise that means that the resource does not exist (A88).
 	ResourceTimerIsTransientError bool
 }
 
-// credsConfig names a kind of credentials and what it is built from.
+// credsConfig is a kind of credentials and its configuration.
 type credsConfig struct {
 	Type   string          `json:"type"`
 	Config json.RawMessage `json:"config,omitempty"`
 }
 
-// serverJSON is a server as the bootstrap and the configurations of policies have it.
+// serverJSON is the JSON form of a server, in bootstrap files and in configurations of policies.
 type serverJSON struct {
 	URI          string        `json:"server_uri"`
 	ChannelCreds []credsConfig `json:"channel_creds"`
@@ -52,13 +53,14 @@ type serverJSON struct {
 	CallCreds    []credsConfig `json:"call_creds,omitempty"`
 }
 
-// Key is the same for two servers if and only if one connection can serve for both.
+// Key returns a string that is the same for two servers if and only if they can share one
+// connection.
 func (s *Server) Key() string { return s.key }
 
-// String is for logs; it shows no configuration of credentials.
+// String returns a description for logs. It does not show configurations of credentials.
 func (s *Server) String() string { return plainURI(s.URI) + " (" + s.channel.Type + ")" }
 
-// plainURI leaves out a password: it is for messages.
+// plainURI returns the URI without user name and password, for messages.
 func plainURI(uri string) string {
 	scheme, rest, ok := strings.Cut(uri, "://")
 	authority, path, _ := strings.Cut(rest, "/")
@@ -69,17 +71,18 @@ func plainURI(uri string) string {
 	return scheme + "://" + authority[at+1:] + "/" + path
 }
 
-// MarshalJSON returns the server as a bootstrap file has it, with the credentials that were
+// MarshalJSON returns the server in its JSON form. That has only the credentials that were
 // chosen and the features that are known.
 func (s *Server) MarshalJSON() ([]byte, error) { return []byte(s.key), nil }
 
-// creds are those of connections to a server, by their configurations.
+// creds are the configurations of the credentials for connections to a server.
 type creds struct {
 	channel credsConfig
 	calls   []credsConfig
 }
 
-// Credentials makes those of a connection. The function is called when it is closed.
+// Credentials builds the credentials of one connection. The caller must call done when the
+// connection is closed.
 func (s *creds) Credentials() (channel credentials.Bundle, calls []credentials.PerRPCCredentials, done func(), err error) {
 	var closers []func()
 	done = func() {
@@ -134,8 +137,8 @@ func orNothing(f func()) func() {
 	return f
 }
 
-// parseServer reads one server. The first kind of channel credentials that is known counts, and
-// of the call credentials all that are known.
+// parseServer parses one server. It takes the first channel credentials of a known kind, and all
+// call credentials of known kinds.
 func parseServer(text []byte, callCreds bool) (*Server, error) {
 	var in serverJSON
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -159,7 +162,7 @@ func parseServer(text []byte, callCreds bool) (*Server, error) {
 		return nil, err
 	}
 	s.key = string(bytes.TrimSpace(key))
-	_, _, done, err := s.Credentials() // is what they are built from valid?
+	_, _, done, err := s.Credentials() // checks the configurations of the credentials
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", in.URI, err)
 	}
@@ -167,7 +170,8 @@ func parseServer(text []byte, callCreds bool) (*Server, error) {
 	return s, nil
 }
 
-// choose takes what is known. It returns false without channel credentials.
+// choose takes over the credentials of known kinds. It returns false if there are no such
+// channel credentials.
 func (s *creds) choose(channel, calls []credsConfig) bool {
 	i := slices.IndexFunc(channel, func(c credsConfig) bool { return bootstrap.GetChannelCredentials(c.Type) != nil })
 	if i < 0 {
@@ -182,7 +186,7 @@ func (s *creds) choose(channel, calls []credsConfig) bool {
 	return true
 }
 
-// read returns the known ones among names, in order.
+// read sets the features in names that are known, and returns their names, sorted.
 func (f *Features) read(names []string) []string {
 	known := map[string]*bool{
 		"ignore_resource_deletion":          &f.IgnoreResourceDeletion,

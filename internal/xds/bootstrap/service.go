@@ -7,22 +7,23 @@ import (
 	"errors"
 )
 
-// Service is how to talk to a server that filters may show RPCs to (A102).
+// Service is a server that filters may call, with the credentials to use (A102).
 type Service struct {
 	creds
 	key string
 }
 
-// Key is the same for two services with the same credentials.
+// Key returns a string that is the same for services with the same credentials.
 func (s *Service) Key() string { return s.key }
 
-// serviceJSON is a value of "allowed_grpc_services".
+// serviceJSON is the JSON form of a value in "allowed_grpc_services".
 type serviceJSON struct {
 	ChannelCreds []credsConfig `json:"channel_creds"`
 	CallCreds    []credsConfig `json:"call_creds,omitempty"`
 }
 
-// parse is parseServer for a service. Call credentials need no variable of their own.
+// parse is like parseServer, but for a service. Call credentials are always allowed: no
+// environment variable enables them.
 func (in *serviceJSON) parse() (*Service, error) {
 	s := &Service{}
 	if !s.choose(in.ChannelCreds, in.CallCreds) {
@@ -33,7 +34,7 @@ func (in *serviceJSON) parse() (*Service, error) {
 		return nil, err
 	}
 	s.key = string(key)
-	_, _, done, err := s.Credentials() // is what they are built from valid?
+	_, _, done, err := s.Credentials() // checks the configurations of the credentials
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package call holds what the routes of xDS have decided about an RPC, which filters and
-// policies find in its context.
+// Package call has what the routes of xDS have decided about an RPC. Filters and load balancing
+// policies find it in the RPC's context.
 package call
 
 import (
@@ -11,60 +11,61 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
-// Info is about one RPC. Filters may change it before they go on with the RPC; from then on it
-// does not change, but for what a pick stores.
+// Info describes one RPC. Filters may change it before they let the RPC go on. After that it does not
+// change, except for what a pick stores.
 type Info struct {
 	// Child is the name of the child of the cluster manager that picks for the RPC.
 	Child string
-	// Cluster is the name of the cluster; "" if a plugin chooses it.
+	// Cluster is the name of the cluster, or "" if a plugin chooses the cluster.
 	Cluster string
-	// Resource is the cluster, nil if it is not known.
+	// Resource is the cluster's resource, or nil if it is not known.
 	Resource *resource.Cluster
-	// Route is the one that the RPC goes by.
+	// Route is the route that the RPC has matched.
 	Route *resource.Route
-	// Hosts are the addresses that a session wants (A55), the best first.
+	// Hosts are the addresses that the RPC's session wants (A55), in order of preference.
 	Hosts []string
-	// Failed, unless it is nil, says why no cluster is chosen for the RPC: all its picks fail with it.
-	// A status ends the RPC; another error leaves those that wait for ready waiting.
+	// Failed, if not nil, returns the reason why there is no cluster for the RPC. All picks of the RPC
+	// fail with it. If it is a status, it ends the RPC; with another error, RPCs that wait for ready
+	// go on waiting.
 	Failed func() error
 
 	chooser Chooser // may be nil
-	// picked are the addresses of the endpoint that the last pick chose (A75).
+	// picked has the addresses of the endpoint that the last pick has chosen (A75).
 	picked atomic.Pointer[[]string]
 }
 
-// Key finds an RPC's *Info in its context. A context may answer to it with one of its own.
+// Key is the context key of an RPC's *Info. A context may implement Value for this key itself.
 type Key struct{}
 
-// With returns the context of an RPC with the Info.
+// With returns a context for an RPC that carries the Info.
 func With(ctx context.Context, i *Info) context.Context { return context.WithValue(ctx, Key{}, i) }
 
-// From returns the Info of an RPC, nil if it has none.
+// From returns the Info of an RPC, or nil if it has none.
 func From(ctx context.Context) *Info {
 	i, _ := ctx.Value(Key{}).(*Info)
 	return i
 }
 
-// Chooser sends an RPC to another cluster of its route. It returns false if there is none of that
-// name.
+// Chooser moves an RPC to another cluster of its route. ChooseCluster returns false if the route has
+// no cluster of that name.
 type Chooser interface {
 	ChooseCluster(name string) bool
 }
 
-// SetChooser sets what ChooseCluster goes by.
+// SetChooser sets the Chooser that ChooseCluster uses.
 func (i *Info) SetChooser(c Chooser) { i.chooser = c }
 
-// ChooseCluster sends the RPC to another cluster of its route (A60). It returns false, and
-// changes nothing, if the route has no such cluster. It must be called before the RPC goes on.
+// ChooseCluster moves the RPC to another cluster of its route (A60). If the route has no such cluster,
+// it changes nothing and returns false. It must be called before the RPC goes on.
 func (i *Info) ChooseCluster(name string) bool {
 	return name == i.Cluster || i.chooser != nil && i.chooser.ChooseCluster(name)
 }
 
-// SetPicked stores the addresses of the endpoint that was picked. They must not be changed.
+// SetPicked stores the addresses of the picked endpoint. They must not be changed afterwards.
 func (i *Info) SetPicked(addresses *[]string) { i.picked.Store(addresses) }
 
-// Picked returns the addresses of the endpoint that was picked last, nil before that, or if
-// nobody stored them.
+// Picked returns the addresses of the endpoint that was picked last. It returns nil if there was no
+// pick, or if no policy has stored the addresses.
 func (i *Info) Picked() []string {
 	if p := i.picked.Load(); p != nil {
 		return *p

@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// entries returns all.
+// entries iterates over the entries of all types.
 func (a *authority) entries() iter.Seq2[string, *entry] {
 	return func(yield func(string, *entry) bool) {
 		for _, byName := range a.resources {
@@ -20,7 +20,8 @@ func (a *authority) entries() iter.Seq2[string, *entry] {
 	}
 }
 
-// entryLocked returns the entry for a resource, and asks for it if nobody has.
+// entryLocked returns the entry for a resource. If there is none, it adds one and subscribes to
+// the resource.
 func (a *authority) entryLocked(k kind, name string) *entry {
 	byName := a.resources[k.url()]
 	if byName == nil {
@@ -38,7 +39,8 @@ func (a *authority) entryLocked(k kind, name string) *entry {
 	return e
 }
 
-// dropLocked forgets an entry that nobody watches, and the authority with its last one.
+// dropLocked removes an entry that has no watches any more. It also removes the authority if that
+// was its last entry.
 func (a *authority) dropLocked(e *entry) {
 	e.stopTimer()
 	e.clearIgnored("nobody watches it any more")
@@ -60,7 +62,7 @@ func (a *authority) dropLocked(e *entry) {
 	}
 }
 
-// openLocked brings the next server of the list into use.
+// openLocked starts to use the next server of the list.
 func (a *authority) openLocked() {
 	s := a.client.serverLocked(a.list[len(a.open)])
 	a.open = append(a.open, s)
@@ -70,7 +72,7 @@ func (a *authority) openLocked() {
 	}
 }
 
-// closeToLocked leaves the first n servers in use.
+// closeToLocked stops using all servers but the first n.
 func (a *authority) closeToLocked(n int) {
 	for _, s := range a.open[n:] {
 		for _, e := range a.entries() {
@@ -85,8 +87,8 @@ func (a *authority) closeToLocked(n int) {
 
 func (a *authority) closeLocked() { a.closeToLocked(0) }
 
-// failOverLocked brings more servers into use while the last one in use has failed and there is
-// something that is not cached (A71). When none is left watchers are told.
+// failOverLocked starts to use further servers while the last server in use has failed and a
+// resource is not cached (A71). When there are no further servers, it tells the watchers.
 func (a *authority) failOverLocked() {
 	if len(a.open) == 0 || a.open[len(a.open)-1].failure == nil || !a.lacksLocked() {
 		return
@@ -94,13 +96,14 @@ func (a *authority) failOverLocked() {
 	if len(a.open) < len(a.list) {
 		a.client.logf("authority %q: %v fails; falling back to %v", a.key.name, a.list[len(a.open)-1], a.list[len(a.open)])
 		a.openLocked()
-		a.failOverLocked() // another authority may know that this one fails too
+		a.failOverLocked() // the new server may have failed already, for another authority
 		return
 	}
 	a.reportLocked()
 }
 
-// reportLocked tells watchers that no server can be reached. Those who know are not told again.
+// reportLocked tells watchers that no server can be reached. It does not tell a watcher the same
+// error twice.
 func (a *authority) reportLocked() {
 	last := a.open[len(a.open)-1]
 	if last.failure == nil || len(a.open) < len(a.list) {
@@ -115,7 +118,7 @@ func (a *authority) reportLocked() {
 	}
 }
 
-// lacksLocked reports whether something is neither there nor known to be nowhere.
+// lacksLocked reports whether there is a resource that is neither cached nor known not to exist.
 func (a *authority) lacksLocked() bool {
 	for _, e := range a.entries() {
 		if e.value == nil && e.state != DoesNotExist {
@@ -125,20 +128,21 @@ func (a *authority) lacksLocked() bool {
 	return false
 }
 
-// failedLocked looks for another server after one has failed, and tells watchers if there is none.
+// failedLocked falls back to another server after one has failed, and tells watchers if there is
+// none left.
 func (a *authority) failedLocked() {
 	a.failOverLocked()
 	a.reportLocked()
 }
 
-// backLocked ends what watchers were told of servers that can't be reached.
+// backLocked clears the error that watchers got because no server could be reached.
 func (a *authority) backLocked() {
 	for _, e := range a.entries() {
 		e.reached()
 	}
 }
 
-// answeredLocked is about a server that had a resource: those after it are not needed.
+// answeredLocked stops using the servers after s in the list, because s has sent a resource.
 func (a *authority) answeredLocked(s *server) {
 	for i, o := range a.open {
 		if o == s {

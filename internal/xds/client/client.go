@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/internal/xds/bootstrap"
 )
 
-// New returns a Client that has no connection until there is something to watch. Close ends it.
+// New returns a Client. It connects to a control plane only when there is something to watch.
+// The caller must call Close.
 func New(c Config) *Client {
 	if c.ResourceTimeout == 0 {
 		c.ResourceTimeout = 15 * time.Second
@@ -24,14 +25,14 @@ func New(c Config) *Client {
 	}
 }
 
-// Bootstrap returns the configuration.
+// Bootstrap returns the bootstrap configuration.
 func (c *Client) Bootstrap() *bootstrap.Config { return c.config.Bootstrap }
 
-// ErrClosed is what watchers get after Close.
+// ErrClosed is the error that watchers get if they begin to watch after Close.
 var ErrClosed = errors.New("the xDS client is closed")
 
-// Close ends all streams and watches. Watchers are not called any more when it returns, but for
-// a call that is under way. A watcher must not call it.
+// Close ends all streams and watches. After it has returned no call of a watcher begins, but
+// one that has begun may still run. A watcher must not call Close.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -54,7 +55,7 @@ func (c *Client) Close() {
 	c.running.Wait()
 }
 
-// watch starts one.
+// watch starts a watch.
 func (c *Client) watch(k kind, name string, w *watch) (cancel func()) {
 	fail := func(err error) func() {
 		c.tell(w, func() { w.changed(nil, err) })
@@ -92,7 +93,7 @@ func (c *Client) unwatch(a *authority, e *entry, w *watch) {
 	}
 }
 
-// authorityLocked returns an authority, which it makes if it has to.
+// authorityLocked returns an authority, which it makes if there is none yet.
 func (c *Client) authorityLocked(key authorityKey) (*authority, error) {
 	if a, ok := c.authorities[key]; ok {
 		return a, nil

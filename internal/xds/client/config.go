@@ -9,32 +9,33 @@ import (
 	"google.golang.org/grpc/internal/xds/bootstrap"
 )
 
-// Config is what a Client is made of.
+// Config is the configuration of a Client.
 type Config struct {
 	// Bootstrap says which control planes there are.
 	Bootstrap *bootstrap.Config
-	// Dial connects to a control plane. It must not wait for the connection. An error is one of
-	// configuration; the client tries again after a pause.
+	// Dial connects to a control plane. It must not wait until the connection is established. An
+	// error means that the configuration is wrong: the control plane then counts as unreachable, and
+	// is not dialed again while it is in use.
 	Dial func(*bootstrap.Server) (Transport, error)
 	// Metrics may be nil.
 	Metrics Metrics
 	// Logger may be nil.
 	Logger grpclog.DepthLoggerV2
 
-	// DataErrors says that errors in data are handled as A88 has it.
+	// DataErrors enables the handling of errors in resources that A88 defines.
 	DataErrors bool
-	// ResourceTimeout is how long a resource may take to come (A57), 15 s if it is 0. Twice as
-	// long where the server's feature says so (A88).
+	// ResourceTimeout is how long the client waits for a resource (A57); 0 means 15 s. The time
+	// is twice as long if the server's feature says so (A88).
 	ResourceTimeout time.Duration
-	// Backoff returns the pause after so many failures in a row, 0 for the first. Nil means that
-	// of connections.
+	// Backoff returns the pause after a number of failures in a row, counted from 0. Nil means
+	// the backoff of connections.
 	Backoff func(failures int) time.Duration
 }
 
-// Metrics are told what A78 counts. Servers are named by their URI, types by their URL.
+// Metrics receives the counts of A78. Servers are named by their URI, types by their URL.
 type Metrics interface {
-	// Updates counts resources in a response that were valid, and that were not.
+	// Updates counts the valid and the invalid resources of a response.
 	Updates(server, typeURL string, valid, invalid int)
-	// ServerFailure counts the times that a server that worked stopped to.
+	// ServerFailure counts how often a server that worked stopped working.
 	ServerFailure(server string)
 }

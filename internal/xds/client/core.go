@@ -23,18 +23,19 @@ type Client struct {
 	mu          sync.Mutex
 	closed      bool
 	authorities map[authorityKey]*authority
-	servers     map[string]*server // by Server.Key
-	running     sync.WaitGroup     // servers' goroutines
+	servers     map[string]*server // by bootstrap.Server.Key
+	running     sync.WaitGroup     // counts the goroutines of servers
 }
 
-// watch is a Watcher without its type.
+// watch is a Watcher without its type parameter.
 type watch struct {
 	changed func(any, error)
 	ambient func(error)
 	gone    atomic.Bool
 }
 
-// tell has a watch hear of something, in order.
+// tell queues f, which calls a Watcher. Queued functions run in order; f does not run if the watch has been
+// cancelled by then.
 func (c *Client) tell(w *watch, f func()) {
 	c.callbacks.Go(func() {
 		if !w.gone.Load() {
@@ -43,7 +44,7 @@ func (c *Client) tell(w *watch, f func()) {
 	})
 }
 
-// logf is for what operators want to know; format names the thing it is about.
+// logf logs what operators want to know. format must name the server, authority or resource.
 func (c *Client) logf(format string, args ...any) {
 	if c.config.Logger != nil {
 		c.config.Logger.InfoDepth(1, fmt.Sprintf(format, args...))
@@ -56,7 +57,7 @@ func (c *Client) warnf(format string, args ...any) {
 	}
 }
 
-// kind is a Type without its T.
+// kind is a Type without its type parameter.
 type kind interface {
 	url() string
 	name() string
@@ -64,125 +65,127 @@ type kind interface {
 	decode(from *bootstrap.Server, raw []byte) (any, error)
 }
 
-// authority is what is watched of one authority, and the control planes it is asked of. All of
-// it is guarded by Client.mu.
+// authority has the watched resources of one authority, and the control planes from which they are requested.
+// Client.mu guards it.
 type authority struct {
 	client *Client
 	key    authorityKey
 	list   []*bootstrap.Server
-	// open are the servers in use: the first ones of list. The last of them is the one whose
-	// resources count; those before it have failed, and take over as soon as one answers.
+	// open has the servers in use, which are the first ones of list. The last one in use provides the
+	// resources. Those before it have failed; when one of them sends a resource, it takes over.
 	open      []*server
 	resources map[string]map[string]*entry // by type URL and name
 }
 
-// State is what is known of a resource, with the names of CSDS and A88.
+// State is the state of a resource, with the names of CSDS and A88.
 type State uint8
 
 // A resource is in one of these states.
 const (
-	// Requested: nothing came yet.
+	// Requested means that the resource has not come yet.
 	Requested State = iota
-	// DoesNotExist: it did not come in time, or is deleted.
+	// DoesNotExist means that the resource did not come in time, or has been deleted.
 	DoesNotExist
-	// ACKed: it is there, and valid.
+	// ACKed means that the resource is there and valid.
 	ACKed
-	// NACKed: the last version is not valid. The one before may be in use.
+	// NACKed means that the last version is not valid. The version before it may be in use.
 	NACKed
-	// ReceivedError: the control plane sent an error in its place.
+	// ReceivedError means that the control plane sent an error instead of the resource.
 	ReceivedError
-	// TimedOut: it did not come in time, and that is an error.
+	// TimedOut means that the resource did not come in time, and that this is a transient error (A88).
 	TimedOut
 )
 
-// entry is one resource that is watched. All of it is guarded by Client.mu.
+// entry is one watched resource. Client.mu guards it.
 type entry struct {
 	client  *Client
-	user    user // the authority that it is of
+	user    user // the authority that the resource belongs to
 	kind    kind
 	name    string
 	watches map[*watch]struct{}
 
 	state   State
-	value   any    // nil if there is none in use
-	raw     []byte // of value
+	value   any    // nil if no version is in use
+	raw     []byte // value, serialized
 	version string
 	updated time.Time
-	from    *server // whose value it is
+	from    *server // the server that sent value
 
-	// err is why the state is none of Requested and ACKed.
+	// err says why the state is neither Requested nor ACKed.
 	err        error
 	errVersion string
 	errTime    time.Time
-	// ambient is what watchers of a value in use were told last, transient that no control plane
-	// can be reached.
+	// ambient is the last error that watchers got while a value was in use. transient is the last error that
+	// they got because no control plane could be reached.
 	ambient, transient error
-	// ignored says that the value is deleted, and in use (A53).
+	// ignored says that the value has been deleted but stays in use (A53).
 	ignored bool
 
 	timer     *time.Timer
 	timerFrom *server
 }
 
-// user is an authority as the servers know it that it uses. Client.mu is held.
+// user is an authority as seen by the servers that it uses. Client.mu is held during calls.
 type user interface {
-	// failedLocked is about a server that can't be reached.
+	// failedLocked is called when a server can't be reached.
 	failedLocked()
-	// backLocked is about a server that answers again.
+	// backLocked is called when a server answers again.
 	backLocked()
-	// answeredLocked is about a server that had a resource.
+	// answeredLocked is called when a server has sent a resource.
 	answeredLocked(*server)
 }
 
-// server is a control plane in use. Its fields are guarded by Client.mu unless they say other.
+// server is a control plane in use. Client.mu guards its fields, except those whose comments say otherwise.
 type server struct {
 	client *Client
 	config *bootstrap.Server
-	ctx    context.Context // ends with the use of the server
+	ctx    context.Context // ends when the server is no longer used
 	stop   context.CancelFunc
-	dial   func() (Transport, error) // connects once; safe for concurrent use
+	dial   func() (Transport, error) // connects on the first call; safe for concurrent use
 
-	users   map[user]struct{} // the authorities that ask it
-	loads   *loadReporter     // nil: nobody reports load
+	users   map[user]struct{} // the authorities that use the server
+	loads   *loadReporter     // nil if there are no load reports for the server
 	subs    map[string]*subscription
-	failure error // why the last stream failed; nil once one has answered
-	worked  bool  // a stream has answered since the last failure
+	failure error // why the last stream failed; nil after a response
+	worked  bool  // true from the first stream on, and after a failure from the next response on
 
-	// The stream of the moment.
-	stream  Stream // nil while there is none
-	sending bool   // a goroutine sends
+	// These fields are about the current stream.
+	stream  Stream // nil if there is no stream
+	sending bool   // a goroutine is sending
 }
 
-// subscription is what is asked for of one type.
+// subscription has the resources of one type that are requested.
 type subscription struct {
 	kind    kind
 	entries map[string]*entry
-	version string  // of the last response that was valid; it outlives streams
+	version string  // of the last valid response; it is kept when the stream ends
 	nonce   string  // of the last response on this stream
-	nack    error   // what was wrong with it
-	refused *string // the last version that was refused, nil if a valid one came since
-	dirty   bool    // there is something to send
-	asked   bool    // something was sent on this stream
-	reading bool    // a response is being read
-	owed    bool    // the last response is neither acknowledged nor refused yet
+	nack    error   // why that response is invalid; nil if it is valid
+	refused *string // the last version that was refused; nil after a valid one
+	dirty   bool    // a request is to be sent
+	asked   bool    // a request has been sent on this stream
+	reading bool    // a response is being processed
+	owed    bool    // the last response has been neither acknowledged nor refused yet
 	pace    answerPace
-	// late are names that are asked for since a response was begun that is not acknowledged yet. It may
-	// have had them, and they were not taken from it; a server that sees them in the acknowledgement
-	// takes them for known. So they are left out there, and asked for afterwards.
+	// late has the names that were added while a response is being processed or not acknowledged yet. The
+	// response may have contained these resources, but the client did not take them from it. A server that
+	// sees the names in the acknowledgement would assume that the client has the resources. So the
+	// acknowledgement leaves the names out, and the request after it has them.
 	late map[string]struct{}
-	// fresh are names that are asked for since the response was begun that is read: it does not count for them.
+	// fresh has the names that were added while the current response is being processed. The response does
+	// not count for them.
 	fresh map[string]struct{}
 }
 
-// answerPace slows down a control plane whose next response only our answer to the last one
-// waits for.
+// answerPace limits the rate of answers to a control plane that sends its next response as soon as it gets
+// our answer to the last one.
 type answerPace struct {
-	since   time.Time // when the second began that answers are counted of
+	since   time.Time // when the second began in which answers are counted
 	answers int
-	waits   bool // a timer will have the last response answered
+	waits   bool // a timer will make the client answer the last response
 }
 
-// loadReporter sends load reports to a server.
+// loadReporter sends load reports to one server.
 type loadReporter struct {
 	server *server
 	loads  Loads

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package client is the xDS client: it asks control planes for resources, and tells watchers
-// what they say. It knows the protocol (state of the world over one ADS stream a control plane,
-// and load reports over LRS), federation (gRFC A47), fallback (A71), and what is to be done
-// when resources are wrong, missing or late (A53, A57, A88). It does not know what resources
-// mean, nor balancers, resolvers or channels: types of resources plug in as a [Type], and
-// control planes are reached through a [Transport].
+// Package client is the xDS client. It requests resources from control planes and passes them to
+// watchers. It implements the protocol (state of the world, with one ADS stream for each control
+// plane, and load reports over LRS), federation (gRFC A47), fallback (A71), and the rules for
+// resources that are wrong, missing or late (A53, A57, A88). It does not know what resources
+// mean, and knows no balancers, resolvers or channels. Each type of resource is a [Type], and a
+// control plane is reached through a [Transport].
 //
 // # Who owns what
 //
-// A [Client] holds an authority for each authority of federation that something of is watched,
-// and one for names without. An authority holds an entry for each resource that is watched, the
-// only cache there is: a resource is held once, however many watch it. A server is one control
-// plane; authorities with the same control plane share it. An authority uses the first server of
-// its list, and the next ones too while those before them fail.
+// A [Client] has an authority for each federation authority that has watched resources, and one
+// for names without an authority. An authority has an entry for each watched resource. The
+// entries are the only cache: a resource is held once, however many watches it has. A server is
+// one control plane. Authorities with the same control plane share it. An authority uses the
+// first server of its list, and the next ones too while those before them fail.
 //
 // # Locks
 //
-// One mutex, Client.mu, guards all of it: authorities, entries, servers, their subscriptions and
-// what is to be sent. Nothing is done under it that waits: no decoding, no I/O, no call of a
-// watcher. Methods whose names end in Locked want it held.
+// One mutex, Client.mu, guards everything: authorities, entries, servers, their subscriptions
+// and the requests to send. Nothing that waits is done under it: no decoding, no I/O, no call of
+// a watcher. Methods whose names end in Locked require that the caller holds it.
 //
 // # Goroutines
 //
-// A server that is in use has one, in run: it opens the stream, reads it, and pauses between
-// attempts. It decodes what it reads, without the lock, changes the entries, with it, and then
-// reads on only after watchers have taken the change: a slow watcher slows the control plane
-// down, and the memory that a control plane can make a client hold is bounded by what is
-// watched and one response.
+// Each server in use has one goroutine, in run. It opens the stream, reads it, and pauses
+// between attempts. It decodes what it reads without holding the lock, and changes the entries
+// while holding it. It reads on only after the watchers have been called. So a slow watcher
+// slows the control plane down, and a control plane can make a client hold no more memory than
+// the watched resources and one response need.
 //
-// Requests are sent by a goroutine that lives while there is something to send. Timers, one for
-// each resource that was asked for and has not come, are the runtime's. Watchers are called in
-// order, one at a time, by whoever has news for them (see package serializer). So a watch that
-// nothing happens to holds no goroutine, and neither does an idle entry.
+// A goroutine that sends requests exists only while there are requests to send. Each resource
+// that was requested and has not come has a timer of the runtime. Watchers are called in order,
+// one at a time, by the goroutine that has news for them (see package serializer). So a watch to
+// which nothing happens holds no goroutine, and neither does an idle entry.
 //
-// A server that gets load reports has another goroutine, which reads the LRS stream; reports are
-// sent by a timer's.
+// A server that gets load reports has another goroutine, which reads the LRS stream. A timer's
+// function sends the reports.
 //
 // # Watchers
 //
-// A watcher is called in the order in which things happened. It must not wait for another call
-// of a watcher. It may start and cancel watches. After cancel has returned no call begins; one
-// that is under way may go on.
+// Watchers are called in the order in which things happened. A watcher must not wait for another
+// call of a watcher. It may start and cancel watches. After cancel has returned no call begins,
+// but one that has begun may still run.
 package client

@@ -4,25 +4,24 @@ package client
 
 import "time"
 
-// Resource is what is known of a resource that is watched, for CSDS (A40, A88) and for metrics
-// (A78).
+// Resource is the state of one watched resource, for CSDS (A40, A88) and for metrics (A78).
 type Resource struct {
 	TypeURL, Name string
-	// Authority is that of federation, if Federated is set.
+	// Authority is the federation authority if Federated is set.
 	Authority string
 	Federated bool
 	State     State
-	// Raw is the resource in use, serialized; nil if there is none. It must not be changed.
+	// Raw is the serialized resource in use, or nil if there is none. It must not be changed.
 	Raw     []byte
 	Version string
 	Updated time.Time
-	// Err is why the State is none of Requested and ACKed.
+	// Err says why State is neither Requested nor ACKed.
 	Err        error
-	ErrVersion string // of the response that was wrong
+	ErrVersion string // the version that Err is about
 	ErrTime    time.Time
 }
 
-// Resources returns what is known, in no order.
+// Resources returns the state of all watched resources, in no particular order.
 func (c *Client) Resources() []Resource {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,8 +41,8 @@ func (c *Client) Resources() []Resource {
 	return out
 }
 
-// Servers returns whether each control plane in use is connected, by its URI: whether it has not
-// failed since it last answered, nor before.
+// Servers reports, by URI, whether each control plane in use is connected. A control plane
+// counts as connected from its first stream on, and after a failure from its next response on.
 func (c *Client) Servers() map[string]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// cached returns the value, and whether it is in use.
+// cached returns the value in use, and whether there is one.
 func (e *entry) cached() (any, bool) { return e.value, e.value != nil }
 
-// greet tells a new watch what is known.
+// greet tells a new watch what is known about the resource.
 func (e *entry) greet(w *watch) {
 	c := e.client
 	v, ok := e.cached()
@@ -29,7 +29,7 @@ func (e *entry) greet(w *watch) {
 	}
 }
 
-// set takes a valid version that is new.
+// set takes over a new, valid version.
 func (e *entry) set(value any, raw []byte, version string, from *server) {
 	e.clearIgnored("it is there again")
 	e.stopTimer()
@@ -40,7 +40,7 @@ func (e *entry) set(value any, raw []byte, version string, from *server) {
 	}
 }
 
-// confirm is set for a version that is the one in use.
+// confirm takes over a version whose value is the one already in use.
 func (e *entry) confirm(version string) {
 	e.clearIgnored("it is there again")
 	e.state, e.version = ACKed, version
@@ -54,18 +54,19 @@ func (e *entry) confirm(version string) {
 	}
 }
 
-// invalid takes the error of a version that is not valid, or that a control plane sends.
+// invalid takes over an error about a version: that it is not valid, or one that the control
+// plane sent.
 func (e *entry) invalid(state State, err error, version string, from *server) {
 	e.stopTimer()
 	if e.state == state && e.errVersion == version && e.err != nil && e.err.Error() == err.Error() {
 		e.errTime = time.Now()
-		return // watchers know
+		return // watchers have been told already
 	}
 	e.state, e.err, e.errVersion, e.errTime = state, err, version, time.Now()
 	e.fail(err, from.config.Features.FailOnDataErrors && e.client.config.DataErrors)
 }
 
-// deleted is about a resource that the control plane no longer has.
+// deleted handles a resource that the control plane no longer has.
 func (e *entry) deleted(from *server) {
 	c, features := e.client, from.config.Features
 	err := fmt.Errorf("%s %q: %w", e.kind.name(), e.name, errDeleted)
@@ -87,7 +88,7 @@ func (e *entry) deleted(from *server) {
 	e.fail(err, true)
 }
 
-// clearIgnored ends what A53 has logged.
+// clearIgnored clears ignored, and logs why (A53).
 func (e *entry) clearIgnored(why string) {
 	if e.ignored {
 		e.ignored = false
@@ -95,7 +96,7 @@ func (e *entry) clearIgnored(why string) {
 	}
 }
 
-// fail tells watchers of an error, which leaves the value in use unless it is to be dropped.
+// fail tells watchers about an error. The value stays in use unless drop is true.
 func (e *entry) fail(err error, drop bool) {
 	if drop {
 		e.value, e.raw, e.from, e.ambient = nil, nil, nil, nil
@@ -113,8 +114,8 @@ func (e *entry) fail(err error, drop bool) {
 	}
 }
 
-// await starts the time that the resource may take to come (A57), unless it has come or the
-// time runs.
+// await starts the timer for the resource (A57), unless the resource has come or the timer
+// is running.
 func (e *entry) await(from *server) {
 	if e.state != Requested || e.timer != nil {
 		return
@@ -153,7 +154,7 @@ func (e *entry) stopTimer() {
 	}
 }
 
-// reached ends what watchers were told of control planes that can't be reached.
+// reached clears the error that watchers got because no control plane could be reached.
 func (e *entry) reached() {
 	if e.transient == nil {
 		return

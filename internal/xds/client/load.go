@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Loads counts what a control plane gets load reports of. It is safe for concurrent use; what
-// RPCs call is atomic.
+// Loads has the counters for the load reports to one control plane. It is safe for concurrent use. The
+// methods that are called for each RPC use atomic counters.
 type Loads struct {
 	mu       sync.Mutex
 	clusters map[loadKey]*ClusterLoad
@@ -19,8 +19,9 @@ type Loads struct {
 
 type loadKey struct{ cluster, service string }
 
-// Cluster returns the counters of a cluster; service is the name of its EDS resource where that
-// is another. They count until release is called, and what they counted by then is reported.
+// Cluster returns the counters of a cluster. service is the name of its EDS resource if that is not the
+// cluster's name. The counters remain in use until release is called; what they have counted until then is
+// still reported.
 func (l *Loads) Cluster(cluster, service string) (load *ClusterLoad, release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,7 +42,7 @@ func (l *Loads) Cluster(cluster, service string) (load *ClusterLoad, release fun
 	})
 }
 
-// ClusterLoad counts for one cluster.
+// ClusterLoad has the counters of one cluster.
 type ClusterLoad struct {
 	users int       // guarded by Loads.mu
 	since time.Time // guarded by Loads.mu
@@ -51,14 +52,14 @@ type ClusterLoad struct {
 	localities    sync.Map // of *LocalityLoad, by LocalityKey
 }
 
-// LocalityKey names a locality, and how its backend metrics are reported (A85).
+// LocalityKey identifies a locality, and how its backend metrics are reported (A85).
 type LocalityKey struct {
 	Region, Zone, SubZone string
-	// Metrics tells apart what ReportMetrics may be called with; it is not sent.
+	// Metrics separates counters whose backend metrics are selected in different ways. It is not sent.
 	Metrics string
 }
 
-// Dropped counts an RPC that was dropped; the category is empty if it was the circuit breaker.
+// Dropped counts an RPC that was dropped. The category is empty if the circuit breaker dropped it.
 func (c *ClusterLoad) Dropped(category string) {
 	if category == "" {
 		c.uncategorized.Add(1)
@@ -80,7 +81,7 @@ func (c *ClusterLoad) Locality(key LocalityKey) *LocalityLoad {
 	return l.(*LocalityLoad)
 }
 
-// LocalityLoad counts for one locality.
+// LocalityLoad has the counters of one locality.
 type LocalityLoad struct {
 	issued, succeeded, failed atomic.Uint64
 	active                    atomic.Int64
@@ -88,21 +89,21 @@ type LocalityLoad struct {
 	mu    sync.Mutex
 	top   [topMetrics]metricSum
 	named map[string]metricSum
-	names int // what named takes of maxNames
+	names int // how much of maxNames the names in named use
 }
 
-// maxNames bounds the memory, in bytes, for the names of a locality's metrics between two reports. A name counts
-// as its length and nameCost. There has to be a bound because backends choose the names, and hours may pass
-// before the control plane asks for a report.
+// maxNames limits the memory, in bytes, that the names of a locality's metrics use between two reports. A
+// name counts as its length plus nameCost. There has to be a limit because backends choose the names, and
+// hours may pass before the control plane asks for a report.
 const (
 	maxNames = 256 << 10
 	nameCost = 64
 )
 
-// TopMetric is a backend metric with a field of its own in reports (A85).
+// TopMetric is a backend metric that has its own field in reports (A85).
 type TopMetric int
 
-// The metrics with fields of their own.
+// The metrics that have their own fields.
 const (
 	CPU TopMetric = iota
 	Memory
@@ -120,13 +121,13 @@ func (m *metricSum) add(v float64) {
 	m.total += v
 }
 
-// Started counts an RPC that begins.
+// Started counts an RPC that starts.
 func (l *LocalityLoad) Started() {
 	l.issued.Add(1)
 	l.active.Add(1)
 }
 
-// Finished counts its end.
+// Finished counts the end of an RPC that Started has counted.
 func (l *LocalityLoad) Finished(failed bool) {
 	l.active.Add(-1)
 	if failed {
@@ -136,15 +137,15 @@ func (l *LocalityLoad) Finished(failed bool) {
 	}
 }
 
-// ReportTop adds a backend metric of an RPC.
+// ReportTop adds the value of a backend metric that an RPC reported.
 func (l *LocalityLoad) ReportTop(m TopMetric, value float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.top[m].add(value)
 }
 
-// ReportNamed adds a backend metric of an RPC, by the name in reports (A64, A85). Where there are too many
-// names already it adds to those alone.
+// ReportNamed adds the value of a backend metric that an RPC reported, under its name in reports (A64, A85).
+// Once the names reach maxNames, it ignores metrics with new names.
 func (l *LocalityLoad) ReportNamed(name string, value float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -162,11 +163,11 @@ func (l *LocalityLoad) ReportNamed(name string, value float64) {
 	l.named[name] = sum
 }
 
-// clusterReport is what was counted since the last report.
+// clusterReport is what has been counted for a cluster since the last report.
 type clusterReport struct {
 	loadKey
 	interval   time.Duration
-	dropped    uint64 // all
+	dropped    uint64 // in all categories and without one
 	drops      map[string]uint64
 	localities []localityReport
 }
@@ -178,8 +179,10 @@ type localityReport struct {
 	named                             map[string]metricSum
 }
 
-// take returns what was counted for the clusters, all if names is nil, and counts from 0 on. names are in
-// order: a control plane may name very many, and is told every 100 ms if it likes. Clusters that nothing happened to are left out, and those that nobody counts for forgotten.
+// take returns the counts of the named clusters, or of all if names is nil, and sets the counters to 0. names
+// must be sorted: a control plane may name very many clusters, and may ask for a report every 100 ms, so
+// lookups have to be fast. A cluster with nothing to report is left out, and removed if nothing counts for it
+// any more.
 func (l *Loads) take(names []string) []clusterReport {
 	l.mu.Lock()
 	defer l.mu.Unlock()

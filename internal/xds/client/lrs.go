@@ -18,9 +18,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// ReportLoad has a control plane of the bootstrap configuration get load reports, until stop is
-// called as often as ReportLoad was. A server that is not configured gets none (A47): then the
-// counters lead nowhere.
+// ReportLoad starts load reports to a control plane, and returns their counters. The reports end when
+// every stop function that ReportLoad has returned for this control plane has been called. A control
+// plane that is not in the bootstrap configuration gets no reports (A47); its counters have no effect.
 func (c *Client) ReportLoad(config *bootstrap.Server) (loads *Loads, stop func()) {
 	if _, ok := c.config.Bootstrap.AllServers()[config.Key()]; !ok {
 		c.warnf("%v is not in the bootstrap configuration; it gets no load reports", config)
@@ -55,13 +55,13 @@ func (s *server) startLoadsLocked() {
 	go s.loads.run(ctx)
 }
 
-// run keeps a stream open.
+// run keeps an LRS stream open.
 func (l *loadReporter) run(ctx context.Context) {
 	c := l.server.client
 	defer c.running.Done()
 	transport, err := l.server.dial()
 	if err != nil {
-		return // the server says so
+		return // server.run reports the error
 	}
 	for failures := 0; ctx.Err() == nil; {
 		answered, err := l.serve(ctx, transport)
@@ -77,10 +77,11 @@ func (l *loadReporter) run(ctx context.Context) {
 	}
 }
 
-// allClusters tells the control plane that it need not name them.
+// allClusters is the client feature by which a control plane knows that it can ask for all clusters
+// without naming them.
 const allClusters = "envoy.lrs.supports_send_all_clusters"
 
-// serve opens a stream and reports until it ends.
+// serve opens a stream and sends reports until the stream ends.
 func (l *loadReporter) serve(ctx context.Context, t Transport) (answered bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -107,7 +108,7 @@ func (l *loadReporter) serve(ctx context.Context, t Transport) (answered bool, e
 	}
 }
 
-// reporting sends reports on one stream, by a timer.
+// reporting sends the reports on one stream. A timer triggers them.
 type reporting struct {
 	loads  *Loads
 	stream Stream
@@ -116,11 +117,12 @@ type reporting struct {
 	mu       sync.Mutex
 	timer    *time.Timer
 	interval time.Duration
-	names    []string // in order; nil: all
+	names    []string // sorted; nil means all clusters
 }
 
-// minInterval is the least that a control plane may ask for, and shortestInterval the least that it gets:
-// reports follow one another by this interval alone.
+// minInterval is the shortest interval that a control plane may ask for; less is an error.
+// shortestInterval is the shortest interval at which reports are sent: nothing else limits how fast they
+// follow each other.
 const (
 	minInterval      = time.Millisecond
 	shortestInterval = 100 * time.Millisecond
@@ -151,7 +153,7 @@ func (r *reporting) configure(in *lrsv3.LoadStatsResponse) error {
 	return nil
 }
 
-// restart has intervals begin now.
+// restart makes the intervals that reports cover begin now.
 func (l *Loads) restart() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +162,7 @@ func (l *Loads) restart() {
 	}
 }
 
-// report sends what was counted, and sets the timer again.
+// report sends the counts since the last report, and restarts the timer.
 func (r *reporting) report() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,7 +216,7 @@ func (l *localityReport) message() *endpointv3.UpstreamLocalityStats {
 	return out
 }
 
-// message returns nil if nothing was reported.
+// message returns nil if the metric has not been reported.
 func (m *metricSum) message() *endpointv3.UnnamedEndpointLoadMetricStats {
 	if m.count == 0 {
 		return nil

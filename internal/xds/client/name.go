@@ -12,14 +12,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// authorityKey names an authority: that of names without one is the zero value.
+// authorityKey identifies an authority. The zero value is the authority of names that have
+// none.
 type authorityKey struct {
 	federated bool
 	name      string
 }
 
-// parseName returns the authority of a resource's name, and the name in the one form that all
-// of its spellings have: context parameters in order, each once (A47).
+// parseName returns the authority of a resource name, and the name in canonical form: context
+// parameters are sorted, and each occurs once (A47).
 func parseName(name string) (authorityKey, string, error) {
 	rest, ok := strings.CutPrefix(name, "xdstp:")
 	if !ok {
@@ -36,7 +37,7 @@ func parseName(name string) (authorityKey, string, error) {
 	}
 	query, fragment, _ := strings.Cut(query, "#")
 	params := strings.Split(query, "&")
-	slices.Reverse(params) // the last of the same key counts
+	slices.Reverse(params) // the last parameter with a key counts
 	slices.SortStableFunc(params, func(a, b string) int { return strings.Compare(paramKey(a), paramKey(b)) })
 	params = slices.CompactFunc(params, func(a, b string) bool { return paramKey(a) == paramKey(b) })
 	name = "xdstp:" + path + "?" + strings.Join(params, "&")
@@ -51,8 +52,8 @@ func paramKey(p string) string {
 	return key
 }
 
-// resourceName reads field 1 of a resource, which is its name in each type, without reading the
-// rest.
+// resourceName returns field 1 of a resource, which is its name in every type, without decoding
+// the rest.
 func resourceName(raw []byte) (string, error) {
 	for len(raw) > 0 {
 		number, kind, n := protowire.ConsumeTag(raw)

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// kickLocked has somebody send what there is to send.
+// kickLocked starts a goroutine that sends requests, if there are any and none is being sent.
 func (s *server) kickLocked() {
 	if s.stream == nil || s.sending || s.dirtyLocked() == nil {
 		return
@@ -20,7 +20,7 @@ func (s *server) kickLocked() {
 	go s.send(s.stream)
 }
 
-// dirtyLocked returns a subscription with something to send.
+// dirtyLocked returns a subscription with a request to send, or nil.
 func (s *server) dirtyLocked() *subscription {
 	for _, sub := range s.subs {
 		if sub.dirty {
@@ -30,7 +30,7 @@ func (s *server) dirtyLocked() *subscription {
 	return nil
 }
 
-// send sends until there is nothing left, or the stream is another one.
+// send sends requests until there are none left, or until stream is no longer the current one.
 func (s *server) send(stream Stream) {
 	for {
 		sub, req := s.next(stream)
@@ -38,13 +38,13 @@ func (s *server) send(stream Stream) {
 			return
 		}
 		if stream.Send(req) != nil {
-			return // whoever reads the stream finds out why
+			return // the goroutine that reads the stream gets the error
 		}
 		s.sent(stream, sub, req)
 	}
 }
 
-// next takes the next request.
+// next returns the next request and its subscription. It returns nil if there is nothing to send.
 func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryRequest) {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryReque
 		TypeUrl: sub.kind.url(), VersionInfo: sub.version, ResponseNonce: sub.nonce,
 		ResourceNames: sub.names(),
 	}
-	if s.firstLocked() { // the first request of a stream says who asks
+	if s.firstLocked() { // the first request of a stream identifies the client
 		req.Node = s.client.node
 	}
 	sub.asked = true
@@ -71,8 +71,9 @@ func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryReque
 	return sub, req
 }
 
-// names returns the resource names for the next request. Names that were added after the response that this
-// request acknowledges are left out; the subscription is then dirty, and another request follows with them.
+// names returns the resource names for the next request. If that request acknowledges a response, names
+// leaves out the names that were added after the response. The subscription is then dirty again, so that
+// another request with those names follows.
 func (sub *subscription) names() []string {
 	names := slices.Sorted(maps.Keys(sub.entries))
 	if !sub.owed {
@@ -90,7 +91,7 @@ func (sub *subscription) names() []string {
 	})
 }
 
-// firstLocked reports whether nothing has been sent on this stream.
+// firstLocked reports whether nothing has been sent on the current stream yet.
 func (s *server) firstLocked() bool {
 	for _, sub := range s.subs {
 		if sub.asked {
@@ -100,7 +101,7 @@ func (s *server) firstLocked() bool {
 	return true
 }
 
-// sent starts the time that resources may take to come.
+// sent starts the timers of the resources that a request asks for.
 func (s *server) sent(stream Stream, sub *subscription, req *discoveryv3.DiscoveryRequest) {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()

@@ -16,10 +16,10 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// wrapperURL is the type of resources in a wrapper.
+// wrapperURL is the type of a message that wraps a resource.
 const wrapperURL = "type.googleapis.com/envoy.service.discovery.v3.Resource"
 
-// receive reads a response and has watchers take it.
+// receive reads a response, and waits until watchers have been called.
 func (s *server) receive(ctx context.Context, stream Stream) error {
 	var resp discoveryv3.DiscoveryResponse
 	if err := stream.Recv(&resp); err != nil {
@@ -37,7 +37,7 @@ func (s *server) receive(ctx context.Context, stream Stream) error {
 	return nil
 }
 
-// response is one that is read.
+// response is a response that is being processed.
 type response struct {
 	server       *server
 	kind         kind
@@ -45,22 +45,22 @@ type response struct {
 	version      string
 	nonce        string
 	errors       []*discoveryv3.ResourceError
-	sub          *subscription // what is asked for
+	sub          *subscription // what is requested
 	items        []item
-	problems     []error // what is wrong with resources, with their names
+	problems     []error // what is wrong with which resource
 	valid, wrong int
 }
 
-// item is a resource of a response.
+// item is one resource of a response.
 type item struct {
 	name  string
 	raw   []byte
 	value any
-	same  bool // as the one in use
+	same  bool // the resource is the same as the one in use
 	err   error
 }
 
-// begin looks up what is asked for; it is false if the response is not for us.
+// begin looks up the subscription. It returns false if the response must be ignored.
 func (r *response) begin(stream Stream) bool {
 	c := r.server.client
 	c.mu.Lock()
@@ -78,8 +78,9 @@ func (r *response) begin(stream Stream) bool {
 	return true
 }
 
-// watched reports whether somebody has watched the resource since before the response was begun. raw is the one in use, if it came from this server.
-// A look for each resource costs what is sent; a look at all that is watched would not.
+// watched reports whether the resource has been watched since before processing of the response began. raw is
+// the version in use, if it came from this server. watched looks up one name at a time, so that the cost
+// depends on what the control plane sends, and not on how many resources are watched.
 func (r *response) watched(name string) (raw []byte, ok bool) {
 	c := r.server.client
 	c.mu.Lock()
@@ -94,7 +95,7 @@ func (r *response) watched(name string) (raw []byte, ok bool) {
 	return raw, true
 }
 
-// add reads a resource that somebody watches. Others are not looked at.
+// add decodes a resource if it is watched. It ignores the content of all others.
 func (r *response) add(index int, a *anypb.Any) {
 	it, err := r.read(a)
 	if err != nil {
@@ -119,7 +120,7 @@ func (r *response) add(index int, a *anypb.Any) {
 	r.items = append(r.items, it)
 }
 
-// read unwraps a resource and finds its name.
+// read unwraps a resource and determines its name.
 func (r *response) read(a *anypb.Any) (it item, err error) {
 	if a.GetTypeUrl() == wrapperURL {
 		var w discoveryv3.Resource
@@ -144,7 +145,7 @@ func (r *response) read(a *anypb.Any) (it item, err error) {
 	return it, err
 }
 
-// finish changes the entries, and has the response acknowledged, or refused.
+// finish updates the entries, and makes the client acknowledge or refuse the response.
 func (r *response) finish(stream Stream) {
 	s, c := r.server, r.server.client
 	c.mu.Lock()
@@ -197,15 +198,15 @@ func (r *response) finish(stream Stream) {
 	s.kickLocked()
 }
 
-// refusalPause is how long a version that comes again after it was refused waits for the next
-// refusal: there are control planes that answer each with the same again, at once.
+// refusalPause is the time between two refusals of the same version. Some control planes answer each refusal
+// at once with the same version.
 const refusalPause = time.Second
 
-// maxAnswers is how many responses of a type are answered at once in a second. There are control
-// planes that answer each answer, with another version each time.
+// maxAnswers is how many responses of one type the client answers without delay in a second. Some control
+// planes answer each answer with another version.
 const maxAnswers = 50
 
-// next returns how long the answer to a response has to wait.
+// next returns how long to delay the answer to a response.
 func (p *answerPace) next(now time.Time) time.Duration {
 	if now.Sub(p.since) >= time.Second {
 		p.since, p.answers = now, 0
@@ -216,8 +217,8 @@ func (p *answerPace) next(now time.Time) time.Duration {
 	return p.since.Add(time.Second).Sub(now)
 }
 
-// answerLater has the last response of the type, which may be a later one by then, answered
-// after a while.
+// answerLater makes the client answer the last response of the type after a pause. That may be a later
+// response than the one that caused the pause.
 func (s *server) answerLater(sub *subscription, pause time.Duration) {
 	sub.dirty = false
 	if sub.pace.waits {
@@ -242,13 +243,13 @@ func (r *response) apply(e *entry, it *item) {
 	case it.same && e.from == r.server && e.value != nil:
 		e.confirm(r.version)
 	case it.same:
-		// It was dropped since, and is asked for again: see subscription.late.
+		// The entry was dropped meanwhile. The client will request the resource again: see subscription.late.
 	default:
 		e.set(it.value, it.raw, r.version, r.server)
 	}
 }
 
-// applyErrors takes the errors in place of resources (A88).
+// applyErrors takes over the errors that the control plane sent instead of resources (A88).
 func (r *response) applyErrors(sub *subscription, seen map[string]bool) {
 	if !r.server.client.config.DataErrors {
 		return
@@ -269,13 +270,13 @@ func (r *response) applyErrors(sub *subscription, seen map[string]bool) {
 	}
 }
 
-// maxProblems and maxDetail bound the text of a refusal.
+// maxProblems and maxDetail limit the text of a refusal.
 const (
 	maxProblems = 20
 	maxDetail   = 8 << 10
 )
 
-// summary makes one error of many.
+// summary combines errors into one. It returns nil if there are none.
 func summary(problems []error) error {
 	if len(problems) == 0 {
 		return nil
@@ -294,7 +295,7 @@ func summary(problems []error) error {
 	return errors.New(strings.ToValidUTF8(b.String()[:min(b.Len(), maxDetail)], ""))
 }
 
-// backLocked is about a response after failures.
+// backLocked records that the server has sent a response, and tells the authorities if it had failed before.
 func (s *server) backLocked() {
 	s.worked = true
 	if s.failure == nil {
@@ -306,7 +307,7 @@ func (s *server) backLocked() {
 	}
 }
 
-// drained waits until all watchers have heard what there was to hear, or ctx ends.
+// drained waits until watchers have been told everything that is queued now, or until ctx ends.
 func (c *Client) drained(ctx context.Context) {
 	done := make(chan struct{})
 	if !c.callbacks.Go(func() { close(done) }) {

@@ -12,7 +12,8 @@ import (
 	"google.golang.org/grpc/internal/xds/bootstrap"
 )
 
-// serverLocked returns the server, which it brings into use if it has to.
+// serverLocked returns the server for a configuration. It makes the server if it is not in use
+// yet.
 func (c *Client) serverLocked(config *bootstrap.Server) *server {
 	if s, ok := c.servers[config.Key()]; ok {
 		return s
@@ -28,7 +29,7 @@ func (c *Client) serverLocked(config *bootstrap.Server) *server {
 	return s
 }
 
-// releaseLocked ends the use of a server that nobody uses.
+// releaseLocked stops the server and removes it if nothing uses it any more.
 func (s *server) releaseLocked() {
 	if len(s.users) > 0 || s.loads != nil {
 		return
@@ -45,14 +46,15 @@ func (s *server) stopLocked() {
 	}
 }
 
-// connectionBackoff is that of connections (grpc/doc/connection-backoff.md), as A57 wants it.
+// connectionBackoff is the backoff of connections (grpc/doc/connection-backoff.md), as A57
+// requires.
 func connectionBackoff(failures int) time.Duration { return backoff.Default.Backoff(failures) }
 
-// minStream is how long a stream has to last before the next one may follow at once: a control
-// plane that ends each stream after its first answer must not keep the client busy.
+// minStream is the least time between the starts of two streams. Without it a control plane
+// that ends each stream after its first response would keep the client busy.
 const minStream = time.Second
 
-// run keeps a stream open.
+// run keeps an ADS stream open.
 func (s *server) run() {
 	defer s.client.running.Done()
 	transport, err := s.dial()
@@ -83,7 +85,8 @@ func (s *server) run() {
 	}
 }
 
-// serve opens a stream and reads it to its end. answered says whether it had a response.
+// serve opens a stream and reads it until it ends. answered reports whether there was a
+// response.
 func (s *server) serve(t Transport) (answered bool, err error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -100,7 +103,7 @@ func (s *server) serve(t Transport) (answered bool, err error) {
 	}
 }
 
-// up asks for everything on a new stream.
+// up requests all resources on a new stream.
 func (s *server) up(stream Stream) {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()
@@ -108,7 +111,7 @@ func (s *server) up(stream Stream) {
 		return
 	}
 	s.stream, s.sending = stream, false
-	s.worked = s.worked || s.failure == nil // A78: the first stream counts before it answers
+	s.worked = s.worked || s.failure == nil // A78: the first stream counts before its first response
 	for _, sub := range s.subs {
 		sub.nonce, sub.nack, sub.asked = "", nil, false
 		sub.reading, sub.fresh, sub.owed, sub.late = false, nil, false, nil
@@ -117,7 +120,7 @@ func (s *server) up(stream Stream) {
 	s.kickLocked()
 }
 
-// down is about the end of a stream, or that there was none.
+// down handles the end of a stream, or the failure to open one.
 func (s *server) down(err error, answered bool) {
 	c := s.client
 	c.mu.Lock()
@@ -125,12 +128,12 @@ func (s *server) down(err error, answered bool) {
 	s.stream = nil
 	for _, sub := range s.subs {
 		for _, e := range sub.entries {
-			if e.timerFrom == s { // it begins anew with the next stream
+			if e.timerFrom == s { // the next stream starts it again
 				e.stopTimer()
 			}
 		}
 	}
-	if answered { // A57: a control plane may end streams
+	if answered { // A57: a control plane may end a stream
 		c.logf("%v ended the stream: %v", s.config, err)
 		return
 	}

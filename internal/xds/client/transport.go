@@ -8,17 +8,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Transport is a connection to a control plane. It is used by several goroutines at once.
+// Transport is a connection to a control plane. It is safe for concurrent use.
 type Transport interface {
 	// NewStream opens a bidirectional stream of a method, such as
 	// "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources". It
-	// waits for a connection, and fails if there can't be one (A57). The stream ends with ctx.
+	// waits until there is a connection, and fails if none can be established (A57). The
+	// stream ends with ctx.
 	NewStream(ctx context.Context, method string) (Stream, error)
-	// Close ends the connection and its streams.
+	// Close closes the connection and its streams.
 	Close()
 }
 
-// Stream is one of a Transport. One goroutine sends while another receives.
+// Stream is a stream of a Transport. One goroutine may call Send while another calls Recv.
 type Stream interface {
 	Send(m proto.Message) error
 	// Recv reads the next message into m.

@@ -4,18 +4,18 @@ package client
 
 import "google.golang.org/grpc/internal/xds/bootstrap"
 
-// Type is a type of resources, whose values are of type T. It must not change once it is in
-// use; there may be only one with a URL.
+// Type is a type of resource, whose values have type T. It must not change once it is in use.
+// There must be only one Type for a URL.
 type Type[T any] struct {
 	// URL is the type URL in ADS.
 	URL string
-	// Name is for messages, such as "Listener".
+	// Name is the name in messages, such as "Listener".
 	Name string
-	// Whole says that a response has all resources of the type that are asked for, so that one
-	// which is not in it is gone. It is so for Listener and Cluster.
+	// Whole says that each response has all requested resources of the type. So a resource that
+	// is missing from a response has been deleted. It is true for Listener and Cluster.
 	Whole bool
-	// Decode reads a serialized resource that came from a control plane. It is called by
-	// goroutines of several servers at once. The value must not refer to raw.
+	// Decode decodes a serialized resource that came from a control plane. The goroutines of
+	// several servers call it concurrently. The value must not refer to raw.
 	Decode func(from *bootstrap.Server, raw []byte) (T, error)
 }
 
@@ -27,18 +27,19 @@ func (t *Type[T]) decode(from *bootstrap.Server, raw []byte) (any, error) {
 	return t.Decode(from, raw)
 }
 
-// Watcher is told of a resource.
+// Watcher receives the versions of a resource.
 type Watcher[T any] interface {
-	// Changed brings the resource, or why it can't be had: then what came before must no longer
-	// be used.
+	// Changed delivers a version of the resource, or an error that says why there is none.
+	// After an error the watcher must stop using the version before.
 	Changed(v T, err error)
-	// Ambient brings an error that leaves the resource in use, for messages about other errors;
-	// nil says that it is over. Changed says so too (A88).
+	// Ambient delivers an error that leaves the current version in use. The watcher may mention
+	// it in messages about other errors. Nil means that the error is over, as does the next
+	// call of Changed (A88).
 	Ambient(err error)
 }
 
-// Watch tells w of the resource with this name, until cancel is called, which may be done more
-// than once. Errors of Watch itself go to w too.
+// Watch tells w about the resource with this name until cancel is called. cancel may be called
+// more than once. w also receives the errors of Watch itself.
 func Watch[T any](c *Client, t *Type[T], name string, w Watcher[T]) (cancel func()) {
 	return c.watch(t, name, &watch{
 		changed: func(v any, err error) {

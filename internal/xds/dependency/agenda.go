@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/internal/serializer"
 )
 
-// agenda has an update made after changes, one for many that come together. Its mutex guards
-// all that updates are made of.
+// agenda schedules updates. Many changes that come together cause only one update. Its mutex
+// guards everything that updates are made from.
 type agenda struct {
 	update  func() // immutable
 	updates serializer.Serializer
@@ -19,7 +19,7 @@ type agenda struct {
 	dirty  bool // an update is due
 }
 
-// touchLocked has an update made.
+// touchLocked schedules an update, unless one is scheduled already.
 func (a *agenda) touchLocked() {
 	if !a.dirty && !a.closed {
 		a.dirty = true

@@ -10,19 +10,19 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
-// maxDepth is how deep clusters may lie in aggregate clusters (A37).
+// maxDepth limits how deeply aggregate clusters may be nested (A37).
 const maxDepth = 16
 
-// assembly is one attempt to put together a Config: it goes from resource to resource, and
-// starts the watches that are lacking on its way. The agenda's mutex is held.
+// assembly is one attempt to assemble a Config. It goes from resource to resource, and starts
+// the watches that are missing. The agenda's mutex must be held.
 type assembly struct {
 	*sources
-	missing bool         // something has not been heard of yet
-	fresh   []*nameWatch // to be started
+	missing bool         // nothing is known yet about some resource
+	fresh   []*nameWatch // to be started when the mutex is not held
 }
 
-// config returns nil if the listener, or the routes, have not been heard of yet. An error is
-// about these two.
+// config returns nil if nothing is known yet about the listener or the routes. An error is
+// about one of these.
 func (a *assembly) config() (*Config, error) {
 	l := a.listener
 	switch {
@@ -47,7 +47,7 @@ func (a *assembly) config() (*Config, error) {
 	return c, nil
 }
 
-// routeConfig returns nil if it has not been heard of.
+// routeConfig returns nil if nothing is known yet about the routes.
 func (a *assembly) routeConfig(api *resource.HTTP) (*resource.RouteConfig, error) {
 	if api.Routes != nil {
 		return api.Routes, nil
@@ -79,7 +79,7 @@ func (a *assembly) addClusters(c *Config) {
 	}
 }
 
-// addRoot adds a cluster that RPCs go to, with all that it consists of.
+// addRoot adds a cluster to which RPCs go, with all clusters that it consists of.
 func (a *assembly) addRoot(c *Config, name string) {
 	if _, ok := c.Clusters[name]; ok {
 		return
@@ -94,7 +94,7 @@ func (a *assembly) addRoot(c *Config, name string) {
 	a.addAggregate(c, w, walk)
 }
 
-// cluster returns the watch of a cluster.
+// cluster returns the watch of a cluster, and starts it if there is none.
 func (a *assembly) cluster(name string) *clusterWatch {
 	w := a.clusters[name]
 	if w == nil {
@@ -113,7 +113,7 @@ var (
 	errNoLeaves = errors.New("the aggregate cluster consists of no cluster with endpoints")
 )
 
-// addAggregate adds an aggregate cluster that RPCs go to.
+// addAggregate adds an aggregate cluster to which RPCs go.
 func (a *assembly) addAggregate(c *Config, w *clusterWatch, walk *treeWalk) {
 	made := &Cluster{Resource: w.value, Leaves: walk.leaves}
 	if walk.deep {
@@ -127,8 +127,8 @@ func (a *assembly) addAggregate(c *Config, w *clusterWatch, walk *treeWalk) {
 	w.made, c.Clusters[w.name] = made, made
 }
 
-// treeWalk finds the leaves of an aggregate cluster, depth first. What it has seen it does not
-// visit again, which ends cycles too.
+// treeWalk finds the leaves of an aggregate cluster, depth first. It visits each cluster only
+// once, so cycles do no harm.
 type treeWalk struct {
 	*assembly
 	config *Config
@@ -155,7 +155,7 @@ func (t *treeWalk) visit(w *clusterWatch, depth int) {
 	}
 }
 
-// addLeaf adds a cluster that is no aggregate, or of which that is not known.
+// addLeaf adds a cluster that is not an aggregate, or whose type is not known.
 func (a *assembly) addLeaf(c *Config, w *clusterWatch) {
 	if _, ok := c.Clusters[w.name]; ok || !w.known() {
 		return
@@ -163,7 +163,7 @@ func (a *assembly) addLeaf(c *Config, w *clusterWatch) {
 	made := &Cluster{Resource: w.value}
 	switch {
 	case w.err != nil:
-		made = &Cluster{Err: w.err} // which names the cluster
+		made = &Cluster{Err: w.err} // the error names the cluster
 	case w.value.Type == resource.EDS:
 		a.addEndpoints(made)
 	case w.value.Type == resource.LogicalDNS:

@@ -10,64 +10,64 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Config is all that a channel goes by at one time. It never changes.
+// Config is everything that a channel needs from xDS at one time. It is immutable.
 type Config struct {
 	Listener *resource.Listener
 	Routes   *resource.RouteConfig
-	// Host is the one of Routes that is for the channel.
+	// Host is the virtual host in Routes for the channel.
 	Host *resource.VirtualHost
-	// Clusters are those that routes of Host name, those that somebody has subscribed to, and
-	// the leaves of those that are aggregates.
+	// Clusters has the clusters that routes of Host name, those that are subscribed to, and
+	// the leaves of aggregates among them.
 	Clusters map[string]*Cluster
 }
 
-// same reports whether there is nothing new in o.
+// same reports whether o has nothing new.
 func (c *Config) same(o *Config) bool {
 	return c != nil && o != nil && c.Listener == o.Listener && c.Routes == o.Routes && c.Host == o.Host &&
 		maps.Equal(c.Clusters, o.Clusters)
 }
 
-// Cluster is a cluster with where its servers are. It never changes: one with news is another.
+// Cluster is a cluster with its endpoints. It is immutable: a change makes a new Cluster.
 type Cluster struct {
-	// Err says why the cluster can't be used; the rest is empty then.
+	// Err says why the cluster can't be used. The other fields are empty then.
 	Err error
-	// Resource is the cluster itself.
+	// Resource is the cluster's resource.
 	Resource *resource.Cluster
-	// Endpoints are those of a cluster that is no aggregate; nil if there are none, and then
-	// Note says why.
+	// Endpoints are the endpoints of a cluster that is not an aggregate. If they are nil, Note
+	// says why.
 	Endpoints *resource.Endpoints
-	// Note is why there are no Endpoints.
+	// Note says why there are no Endpoints.
 	Note error
-	// Leaves are the clusters of which an aggregate consists in the end, the best first, each
-	// once. They are in Config.Clusters.
+	// Leaves are the clusters that an aggregate consists of after all nesting is resolved, in
+	// order of preference and without duplicates. They are in Config.Clusters.
 	Leaves []string
 }
 
-// Subscriber is what a Manager is to the policies of its channel.
+// Subscriber is a Manager as the policies of its channel see it.
 type Subscriber interface {
-	// Subscribe has Configs to come hold a cluster that routes need not name, until release is
-	// called, which may be done more than once.
+	// Subscribe makes future Configs include a cluster even if no route names it, until
+	// release is called. release may be called more than once.
 	Subscribe(cluster string) (release func())
 }
 
-// Attachment is what policies find in the state of a resolver.
+// Attachment is what policies find in the resolver's state.
 type Attachment struct {
 	Config *Config
 	// Client is for load reports.
 	Client *xdsclient.Client
-	// Subscriber is for clusters that an RPC chooses.
+	// Subscriber is for clusters that are chosen for each RPC.
 	Subscriber Subscriber
 }
 
 type attachmentKey struct{}
 
-// Attach returns the state with what the policies of xDS need.
+// Attach returns the state with an Attachment, which the policies of xDS need.
 func Attach(s resolver.State, a *Attachment) resolver.State {
 	s.Attributes = s.Attributes.WithValue(attachmentKey{}, a)
 	return s
 }
 
-// Of returns what Attach has put into the state, nil if it has not.
+// Of returns the Attachment of a state, or nil if it has none.
 func Of(s resolver.State) *Attachment {
 	a, _ := s.Attributes.Value(attachmentKey{}).(*Attachment)
 	return a

@@ -10,18 +10,18 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Manager watches what a channel needs to know. Its methods are safe for concurrent use. Close
-// ends it.
+// Manager watches what a channel needs to know. It is safe for concurrent use. The caller must
+// call Close.
 type Manager struct {
 	sources
 
-	// Of the last update.
+	// These fields are about the last call of Watcher.Update.
 	told    bool
 	last    *Config
 	lastErr string
 }
 
-// New returns a Manager that does nothing before Start.
+// New returns a Manager. It does nothing before Start.
 func New(c *xdsclient.Client, o Options) *Manager {
 	m := &Manager{sources: sources{
 		client: c, options: o,
@@ -32,7 +32,7 @@ func New(c *xdsclient.Client, o Options) *Manager {
 	return m
 }
 
-// Start begins to watch. The Watcher hears of everything later, from another goroutine.
+// Start begins to watch. The Watcher is called later, by another goroutine.
 func (m *Manager) Start() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *Manager) Subscribe(cluster string) (release func()) {
 	})
 }
 
-// ResolveNow has all names looked up again.
+// ResolveNow looks up all names again.
 func (m *Manager) ResolveNow(o resolver.ResolveNowOptions) {
 	m.mu.Lock()
 	var list []resolver.Resolver
@@ -70,7 +70,8 @@ func (m *Manager) ResolveNow(o resolver.ResolveNowOptions) {
 	}
 }
 
-// Close ends all watches. No call of the Watcher begins any more; one that is under way goes on.
+// Close ends all watches. After it no call of the Watcher begins, but one that has begun may
+// still run.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
@@ -81,7 +82,7 @@ func (m *Manager) Close() {
 	closeAll(left)
 }
 
-// update puts together what is known, and tells of it unless something is missing.
+// update assembles what is known, and calls the Watcher if it is complete and new.
 func (m *Manager) update() {
 	m.mu.Lock()
 	m.dirty = false
@@ -109,7 +110,7 @@ func (m *Manager) update() {
 	}
 }
 
-// newsLocked reports whether the Watcher does not know this yet, and notes that it soon will.
+// newsLocked reports whether a result differs from the one before, and records it.
 func (m *Manager) newsLocked(c *Config, err error) bool {
 	text := ""
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/serviceconfig"
 )
 
-// nameWatch is what the DNS knows of a name (A37). It is the resolver.ClientConn of a resolver.
-// The agenda's mutex guards it.
+// nameWatch is the watch of a DNS name (A37). It is the resolver.ClientConn of the name's
+// resolver. The agenda's mutex guards it.
 type nameWatch struct {
 	agenda   *agenda
 	name     string // with the port
@@ -22,14 +22,14 @@ type nameWatch struct {
 	gone     bool
 	round    uint64
 
-	endpoints *resource.Endpoints // nil: there are none
-	err       error               // of the last lookup; nil before it
+	endpoints *resource.Endpoints // nil if there are none
+	err       error               // the error of the last lookup; nil if it succeeded or there was none yet
 }
 
-// known reports whether anything was heard yet.
+// known reports whether a lookup has succeeded or failed.
 func (n *nameWatch) known() bool { return n.endpoints != nil || n.err != nil }
 
-// start builds the resolver, which may call back. The agenda's mutex is not held.
+// start builds the resolver, which may call n at once. The agenda's mutex must not be held.
 func (n *nameWatch) start(opts resolver.BuildOptions) {
 	var r resolver.Resolver
 	b, err := resolver.Get(scheme.DNS), error(nil)
@@ -53,14 +53,14 @@ func (n *nameWatch) start(opts resolver.BuildOptions) {
 	}
 }
 
-// stopLocked returns the resolver, which is to be closed when the mutex is not held any more;
-// nil if there is none yet.
+// stopLocked ends the watch and returns the resolver, or nil if there is none yet. The caller
+// must close the resolver after it has released the mutex.
 func (n *nameWatch) stopLocked() resolver.Resolver {
 	n.gone = true
 	return n.resolver
 }
 
-// UpdateState implements resolver.ClientConn. All addresses are one endpoint (A61).
+// UpdateState implements resolver.ClientConn. All addresses form one endpoint (A61).
 func (n *nameWatch) UpdateState(s resolver.State) error {
 	var addresses []string
 	for _, e := range s.Endpoints {
@@ -84,7 +84,7 @@ func (n *nameWatch) UpdateState(s resolver.State) error {
 	return nil
 }
 
-// ReportError implements resolver.ClientConn. Addresses that are known stay in use.
+// ReportError implements resolver.ClientConn. Addresses from an earlier lookup stay in use.
 func (n *nameWatch) ReportError(err error) { n.change(nil, fmt.Errorf("DNS name %q: %w", n.name, err)) }
 
 func (n *nameWatch) change(e *resource.Endpoints, err error) {
@@ -104,7 +104,7 @@ func (n *nameWatch) NewAddress(list []resolver.Address) {
 	_ = n.UpdateState(resolver.State{Addresses: list})
 }
 
-// ParseServiceConfig implements resolver.ClientConn. A name's service config is not used.
+// ParseServiceConfig implements resolver.ClientConn. The service config of a name is ignored.
 func (n *nameWatch) ParseServiceConfig(string) *serviceconfig.ParseResult {
 	return &serviceconfig.ParseResult{Err: errors.New("a cluster's name has no service config")}
 }

@@ -4,21 +4,21 @@ package dependency
 
 import "google.golang.org/grpc/resolver"
 
-// Watcher is told what a channel goes by.
+// Watcher receives Configs.
 type Watcher interface {
-	// Update brings a Config; or an error, after which the one before must no longer be used. It
-	// is called one call at a time, in order, and holds up the next one only.
+	// Update delivers a Config, or an error, after which the Config before must no longer be
+	// used. Calls come in order, one at a time. A slow call delays only the next one.
 	Update(*Config, error)
 }
 
-// Options are what a Manager is made of.
+// Options are the options of New.
 type Options struct {
-	// Listener is the name of the resource to begin with.
+	// Listener is the name of the Listener resource.
 	Listener string
-	// Authority chooses among virtual hosts.
+	// Authority is the authority by which the virtual host is chosen.
 	Authority string
-	// Watcher is told.
+	// Watcher receives the Configs.
 	Watcher Watcher
-	// Build is for the resolvers of logical DNS clusters.
+	// Build has the options for the resolvers of logical DNS clusters.
 	Build resolver.BuildOptions
 }

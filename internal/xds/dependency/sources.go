@@ -8,29 +8,30 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// clusterWatch also keeps what was made of it, for as long as nothing is new in it.
+// clusterWatch is the watch of a cluster, and the last Cluster that was made from it.
 type clusterWatch struct {
 	*watch[*resource.Cluster]
 	made *Cluster
 }
 
-// sources are what a Config is made of: the watches under way, and what others ask for. The
-// agenda's mutex guards them.
+// sources is what a Config is assembled from: the watches, and the subscriptions. The agenda's
+// mutex guards it.
 type sources struct {
 	agenda
-	client  *xdsclient.Client // immutable, as are the options
+	client  *xdsclient.Client // immutable, as is options
 	options Options
 
 	round      uint64 // counts updates
 	listener   *watch[*resource.Listener]
-	routes     *watch[*resource.RouteConfig] // nil: the listener has its own, or is not there
+	routes     *watch[*resource.RouteConfig] // nil if the listener contains its routes, or is not known
 	clusters   map[string]*clusterWatch
 	endpoints  map[string]*watch[*resource.Endpoints]
 	names      map[string]*nameWatch
 	subscribed map[string]int
 }
 
-// dropLocked ends the watches that were not needed in the round, and returns resolvers to close.
+// dropLocked ends the watches that were not needed in the round. The caller must close the
+// resolvers that it returns.
 func (m *sources) dropLocked(round uint64) (left []resolver.Resolver) {
 	if m.routes != nil && m.routes.round != round {
 		m.routes.stopLocked()

@@ -4,17 +4,17 @@ package dependency
 
 import "google.golang.org/grpc/internal/xds/client"
 
-// watch is what is known of one resource. The agenda's mutex guards it.
+// watch is the watch of one resource. The agenda's mutex guards it.
 type watch[T any] struct {
 	agenda *agenda
 	name   string
 	cancel func()
 	gone   bool
-	round  uint64 // the last one that needed it
+	round  uint64 // the last round that needed the watch
 
 	value T
 	has   bool
-	err   error // why there is no value; nil before anything was heard
+	err   error // why there is no value; nil if nothing is known yet
 }
 
 // startLocked starts a watch.
@@ -32,7 +32,7 @@ func (w *watch[T]) stopLocked() {
 	}
 }
 
-// known reports whether anything was heard yet.
+// known reports whether the resource, or an error, is known.
 func (w *watch[T]) known() bool { return w.has || w.err != nil }
 
 // Changed implements client.Watcher.
@@ -50,5 +50,5 @@ func (w *watch[T]) Changed(v T, err error) {
 	w.agenda.touchLocked()
 }
 
-// Ambient implements client.Watcher: what is there stays in use (A74).
+// Ambient implements client.Watcher. The current value stays in use (A74).
 func (w *watch[T]) Ambient(error) {}

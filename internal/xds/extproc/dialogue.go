@@ -9,7 +9,7 @@ import (
 	procv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
 )
 
-// question is an event that the RPC waits for the answer to.
+// question is an event for which the RPC needs an answer.
 type question int
 
 const (
@@ -21,15 +21,16 @@ const (
 
 var names = [questions]string{"request headers", "response headers", "response trailers"}
 
-// answer is one to a question.
+// answer is the answer to a question.
 type answer struct {
 	headers   *procv3.HeaderMutation
-	immediate *procv3.ImmediateResponse // to responseTrailers alone
+	immediate *procv3.ImmediateResponse // only for responseTrailers
 }
 
-// dialogue is which questions were asked, and answered. Each is asked once at most.
+// dialogue records which questions have been asked and answered. Each is asked at most
+// once.
 type dialogue struct {
-	answers         [questions]chan answer // with room for the answer
+	answers         [questions]chan answer // each has a buffer for its answer
 	asked, answered [questions]bool
 }
 
@@ -42,10 +43,10 @@ func newDialogue() (d dialogue) {
 
 func (d *dialogue) ask(q question) { d.asked[q] = true }
 
-// waits reports whether q has no answer yet.
+// waits reports whether q has been asked but not answered.
 func (d *dialogue) waits(q question) bool { return d.asked[q] && !d.answered[q] }
 
-// reply passes an answer to who asked. An error is a fault of the server's.
+// reply stores an answer for await. An error means that the server has made a mistake.
 func (d *dialogue) reply(q question, a answer) error {
 	switch {
 	case !d.asked[q]:

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// attributesKey is the only one under which attributes are sent.
+// attributesKey is the only key under which attributes are sent.
 const attributesKey = "envoy.filters.http.ext_proc"
 
 func (p *process) headersEvent(md metadata.MD) *procv3.ProcessingRequest {
@@ -63,7 +63,7 @@ func (p *process) responseEvent(r *procv3.ProcessingRequest) *procv3.ProcessingR
 	return r
 }
 
-// headers are those that the server is shown, by name.
+// headers returns the headers that the server may see, sorted by name.
 func (p *process) headers(md metadata.MD) *corev3.HeaderMap {
 	out := &corev3.HeaderMap{}
 	for _, name := range slices.Sorted(maps.Keys(md)) {
@@ -71,7 +71,7 @@ func (p *process) headers(md metadata.MD) *corev3.HeaderMap {
 			continue
 		}
 		for _, value := range md[name] {
-			if strings.HasSuffix(name, "-bin") { // as it is on the wire
+			if strings.HasSuffix(name, "-bin") { // in the form that they have on the wire
 				value = base64.StdEncoding.EncodeToString([]byte(value))
 			}
 			out.Headers = append(out.Headers, &corev3.HeaderValue{Key: name, RawValue: []byte(value)})
@@ -80,7 +80,8 @@ func (p *process) headers(md metadata.MD) *corev3.HeaderMap {
 	return out
 }
 
-// attributes are those of the request (A106); what is not known is left out.
+// attributes returns the wanted attributes of the request (A106). It leaves out those that it
+// does not know.
 func (p *process) attributes(wanted []string) map[string]*structpb.Struct {
 	if len(wanted) == 0 {
 		return nil
@@ -94,7 +95,7 @@ func (p *process) attributes(wanted []string) map[string]*structpb.Struct {
 	return map[string]*structpb.Struct{attributesKey: {Fields: fields}}
 }
 
-// attribute returns nil for what is not known.
+// attribute returns nil for an attribute that is not known.
 func (p *process) attribute(name string) *structpb.Value {
 	switch name {
 	case "request.path", "request.url_path":
@@ -125,8 +126,8 @@ func (p *process) attribute(name string) *structpb.Value {
 	}
 }
 
-// header is one of the request, with commas between several values; nil if there is none that a
-// message may hold as text.
+// header returns a header of the request. Several values are joined with commas. It returns nil
+// if there is no such header, or if it is binary.
 func (p *process) header(name string) *structpb.Value {
 	md, _ := metadata.FromOutgoingContext(p.ctx)
 	list := md.Get(name)

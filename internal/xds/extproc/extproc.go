@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package extproc has the HTTP filter with which clients show what RPCs carry to another server,
-// and have it change that: envoy.filters.http.ext_proc (gRFC A93, with A92's rules for headers and
-// A102's for servers).
+// Package extproc has the HTTP filter envoy.filters.http.ext_proc (gRFC A93, with A92's rules for headers
+// and A102's for servers). With it a client sends the contents of its RPCs to another server, the external
+// processor, which may change them. In this package "the server" is that server.
 //
-// Each RPC has a stream of its own to the server, on a channel that all RPCs to the same server
-// share, and that is closed with the last filter and the last RPC that want it. What happens to
-// an RPC (headers, messages, the end) becomes an event on the stream, if the processing mode says
-// so, and the server's answers say what goes on in its place. Events and answers are in order for
-// each direction.
+// Each RPC has its own stream to the server. All RPCs to the same server share a channel, which is closed
+// when neither a filter nor an RPC needs it any more. What happens to an RPC (headers, messages, the end)
+// becomes an event on the stream if the processing mode says so. The server's answers say what the RPC goes
+// on with instead. Events and answers of each direction are in order.
 //
-// What it holds of an RPC is bounded: messages that the server returns faster than they are taken
-// hold up the stream.
+// The memory for each RPC is bounded. If the server returns messages faster than the RPC takes them, the
+// filter stops reading the stream.
 //
-// The filter is there if GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT is true. There is no
-// ext_authz filter (A92), whatever GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT says, and no
-// composite one (A103): the published module has none either, and so a listener with one is
-// refused, unless the filter is optional.
+// The filter exists if GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT is true. There is no ext_authz filter (A92),
+// whatever GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT says, and no composite filter (A103): the published
+// module does not have these either. A listener with one of them is rejected unless the filter is optional.
 package extproc
 
 import (
@@ -32,7 +30,7 @@ import (
 	"google.golang.org/grpc/internal/xds/mutation"
 )
 
-// Kind is the filter.
+// Kind is the httpfilter.Kind of the filter.
 type Kind struct{}
 
 const (
@@ -49,32 +47,32 @@ func (Kind) Sides() httpfilter.Side { return httpfilter.Client }
 // Terminal implements httpfilter.Kind.
 func (Kind) Terminal() bool { return false }
 
-// Config is that of a filter.
+// Config is the configuration of a filter.
 type Config struct {
 	Service *grpcservice.Service
 	Mode    Mode
-	// AllowFailure lets RPCs go on without the server where that fails.
+	// AllowFailure lets RPCs go on without the server if the server fails.
 	AllowFailure bool
-	// AllowOverride lets the server change the mode of an RPC, to one of Overrides if there are
-	// any, where Mode.Request.Headers is not set.
+	// AllowOverride lets the server change the mode of an RPC. If Restricted is set, only the modes in
+	// Overrides are allowed. Request.Headers is false in all of them, and does not count.
 	AllowOverride bool
-	Restricted    bool // there are some, though maybe none that is supported
+	Restricted    bool // the message restricts the modes; Overrides may be empty if it has none that is supported
 	Overrides     []Mode
-	// RequestAttributes and ResponseAttributes are the names of what goes with events.
+	// RequestAttributes and ResponseAttributes are the names of the attributes to send with events.
 	RequestAttributes, ResponseAttributes []string
-	// Rules are for the server's changes of headers.
+	// Rules say which headers the server may change.
 	Rules mutation.Rules
-	// Forward says which headers the server is shown.
+	// Forward says which headers the server may see.
 	Forward Forward
-	// NoImmediateResponse takes an immediate response for a failure of the server.
+	// NoImmediateResponse treats an immediate response as a failure of the server.
 	NoImmediateResponse bool
-	// Observe shows RPCs to the server and waits for nothing.
+	// Observe sends events to the server but does not wait for answers.
 	Observe bool
-	// Linger is how long the server may read on after an RPC that it observes.
+	// Linger is how long the server may go on reading after the end of an RPC that it observes.
 	Linger time.Duration
 }
 
-// Override is that of a route. What is nil is not overridden.
+// Override is the override of a route. A nil field overrides nothing.
 type Override struct {
 	Service                               *grpcservice.Service
 	Mode                                  *Mode
@@ -82,7 +80,7 @@ type Override struct {
 	RequestAttributes, ResponseAttributes []string
 }
 
-// defaultLinger is that of A93.
+// defaultLinger is the default of A93.
 const defaultLinger = 5 * time.Second
 
 // Parse implements httpfilter.Kind. The Config is a *Config.
@@ -124,7 +122,7 @@ func (Kind) Parse(m httpfilter.Message) (httpfilter.Config, error) {
 	return out, nil
 }
 
-// parseOverrides leaves out modes that are not supported: an RPC can't have them.
+// parseOverrides leaves out modes that are not supported, because no RPC can have them.
 func (c *Config) parseOverrides(in *filterv3.ExternalProcessor) {
 	for _, m := range in.GetAllowedOverrideModes() {
 		c.Restricted = true
@@ -164,7 +162,7 @@ func (Kind) ParseOverride(m httpfilter.Message) (httpfilter.Config, error) {
 	return out, nil
 }
 
-// with returns the configuration that an override makes of c.
+// with returns c with the fields that o overrides.
 func (c *Config) with(o *Override) *Config {
 	out := *c
 	if o.Service != nil {
@@ -185,8 +183,9 @@ func (c *Config) with(o *Override) *Config {
 	return &out
 }
 
-// change returns the mode of an RPC, which is m, after the server asked for another with in. ok is false if
-// the configuration does not allow that. The mode of request headers stays, as these have been sent by then.
+// change returns the mode of an RPC after the server has asked for another one with in. m is the mode
+// before. ok is false if the configuration does not allow the change. The mode of request headers does not
+// change, because these have already been sent.
 func (c *Config) change(m Mode, in *filterv3.ProcessingMode) (out Mode, ok bool) {
 	if in == nil || !c.AllowOverride {
 		return m, false
@@ -209,9 +208,9 @@ func (c *Config) change(m Mode, in *filterv3.ProcessingMode) (out Mode, ok bool)
 	return m, false
 }
 
-// Forward chooses headers by their names.
+// Forward selects headers by their names.
 type Forward struct {
-	some     bool // only those that are allowed
+	some     bool // only headers in allow are selected
 	allow    []match.String
 	disallow []match.String
 }

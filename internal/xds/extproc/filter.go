@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/internal/xds/httpfilter"
 )
 
-// filter is that of a route.
+// filter is the filter of a route.
 type filter struct {
 	config   *Config
 	memory   *httpfilter.Memory // may be nil
@@ -16,7 +16,7 @@ type filter struct {
 	channels *grpcservice.Channels
 }
 
-// keeper keeps a channel open while there are no RPCs.
+// keeper keeps a channel open even while there are no RPCs.
 type keeper struct{ lease *grpcservice.Lease }
 
 // Close implements io.Closer.
@@ -45,7 +45,7 @@ func (Kind) Client(i httpfilter.Instance) rpcconfig.Interceptor {
 	}
 	if i.Memory != nil {
 		httpfilter.Kept(i.Memory, c.Service.Key(), func() *keeper {
-			lease, _ := f.channels.Open(c.Service) // RPCs will say what is wrong
+			lease, _ := f.channels.Open(c.Service) // if it fails, RPCs will report the error
 			return &keeper{lease}
 		})
 	}

@@ -2,16 +2,17 @@
 
 package extproc
 
-// kept are messages that the server was shown, for where it fails and the RPC may go on. They are
-// given up when there are too many: the server has returned some by then, or never will.
+// kept has the messages that were sent to the server, in case the server fails and the RPC may go
+// on. It drops them when there are too many: then the server has returned some of them by then,
+// or never will.
 type kept struct {
-	n     int // were shown
+	n     int // the number of messages sent
 	list  []item
 	bytes int
-	lost  bool // list has not all of them
+	lost  bool // list no longer has all messages
 }
 
-// add adds one. The only one of an RPC is kept, whatever its size.
+// add adds a message. The only message of an RPC is kept even if it is too large.
 func (k *kept) add(i item, only bool) {
 	k.n++
 	if k.lost {
@@ -24,8 +25,8 @@ func (k *kept) add(i item, only bool) {
 	k.list = append(k.list, i)
 }
 
-// left returns those that are to go on after so many were returned. It is false if they are not
-// known: a server need not return what it was shown.
+// left returns the messages that the server has not returned, given how many it has returned. The
+// result is false if these are not known: a server need not return a message for each that it gets.
 func (k *kept) left(returned int) ([]item, bool) {
 	switch {
 	case returned == 0 && !k.lost:

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/internal/xds/call"
 )
 
-// The metrics of gRFC A93: how long events of RPCs are held.
+// The metrics of gRFC A93: how long the filter holds the events of RPCs.
 var (
 	clientHeaders   = register("client_headers_duration", "How long the filter holds a client's headers.")
 	clientHalfClose = register("client_half_close_duration", "How long the filter holds a client's half-close.")
@@ -29,7 +29,7 @@ func register(name, description string) *estats.Float64HistoHandle {
 	})
 }
 
-// record counts how long something has taken since then.
+// record records the time since then.
 func (p *process) record(h *estats.Float64HistoHandle, since time.Time) {
 	if p.filter.channel.Metrics == nil {
 		return

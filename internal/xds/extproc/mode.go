@@ -9,25 +9,25 @@ import (
 	filterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
 )
 
-// Mode says which events of an RPC the server sees. Messages go there one by one, without gRPC's
-// frames: mode GRPC of A93.
+// Mode says which events of an RPC the server gets. It gets messages one by one, without gRPC's
+// framing; that is mode GRPC of A93.
 type Mode struct {
 	Request  RequestMode
 	Response ResponseMode
 }
 
-// RequestMode says it of what the client sends.
+// RequestMode says which events of the request the server gets.
 type RequestMode struct{ Headers, Messages bool }
 
-// ResponseMode says it of what comes back.
+// ResponseMode says which events of the response the server gets.
 type ResponseMode struct{ Headers, Messages, Trailers bool }
 
-// parseMode reads a message; by default there are headers, and nothing else.
+// parseMode parses a message. By default the server gets headers and nothing else.
 func parseMode(in *filterv3.ProcessingMode) (Mode, error) {
 	return Mode{Request: RequestMode{Headers: true}, Response: ResponseMode{Headers: true}}.override(in)
 }
 
-// override returns what a message makes of m, where DEFAULT says nothing.
+// override returns m with the changes that a message asks for. DEFAULT changes nothing.
 func (m Mode) override(in *filterv3.ProcessingMode) (Mode, error) {
 	var err error
 	for _, h := range []struct {
@@ -75,5 +75,5 @@ func bodyMode(sends bool) filterv3.ProcessingMode_BodySendMode {
 	return filterv3.ProcessingMode_NONE
 }
 
-// idle reports whether there is nothing to send.
+// idle reports whether the server gets no events.
 func (m Mode) idle() bool { return m == Mode{} }

@@ -19,44 +19,44 @@ import (
 
 var logger = grpclog.Component("xds")
 
-// process is what an RPC has with the server. It is over when nothing is sent to the server any
-// more, nor taken from it: either the RPC goes on without it, or it fails, or it has ended.
+// process is the external processing of one RPC. It is over once nothing more is sent to the
+// server or taken from it: the RPC goes on without the server, or has failed, or has ended.
 type process struct {
 	filter *filter
 	config *Config
 	rpc    rpcconfig.RPC
-	ctx    context.Context // of the RPC
+	ctx    context.Context // the context of the RPC
 	cancel context.CancelFunc
-	forget func() // ends that of the channel
+	forget func() // undoes the call of httpfilter.Memory.AtEnd
 
 	began time.Time
-	over  chan struct{} // closed when it is over
-	// requests and responses are the messages that go on.
+	over  chan struct{} // closed when the process is over
+	// requests and responses have the messages with which the RPC goes on.
 	requests, responses *queue
 
-	line line // its lock comes before mu
+	line line // line.mu is locked before mu
 
 	mu       sync.Mutex
 	mode     Mode
 	isOver   bool
-	fellOpen bool // it is over because the server failed, and that is allowed
+	fellOpen bool // the process is over because the server failed, and the RPC goes on
 	finished bool
-	// immediate is how the server had the RPC end.
+	// immediate is the immediate response with which the server ended the RPC.
 	immediate *procv3.ImmediateResponse
-	err       error              // how the RPC fails
-	abort     context.CancelFunc // ends the stream; nil: there is none
-	linger    *time.Timer        // does so after the RPC
-	watch     func() bool        // ends the watch of ctx
-	returned  int                // how many response messages the server has
-	dialogue  dialogue           // its answers are awaited without mu
+	err       error              // the error with which the RPC fails
+	abort     context.CancelFunc // ends the stream; nil if there is no stream
+	linger    *time.Timer        // calls abort a while after the end of the RPC
+	watch     func() bool        // stops watching ctx
+	returned  int                // the number of response messages that the server has returned
+	dialogue  dialogue           // its answers are received without mu
 }
 
-// line is the sending side of the stream to the external processor.
+// line is the sending side of the stream to the server.
 type line struct {
-	mu       sync.Mutex                             // one event at a time
-	stream   procv3.ExternalProcessor_ProcessClient // nil until the first
-	drains   bool                                   // the server has asked for the end of events
-	closed   bool                                   // the request's end was sent to the server
+	mu       sync.Mutex                             // held while an event is sent
+	stream   procv3.ExternalProcessor_ProcessClient // nil until the first event
+	drains   bool                                   // the server has asked for no more events
+	closed   bool                                   // the end of the request has been sent
 	closedAt time.Time
 }
 
@@ -79,15 +79,15 @@ func (p *process) modeNow() Mode {
 	return p.mode
 }
 
-// failure is how the RPC fails because of the server, nil if it doesn't.
+// failure returns the error with which the RPC fails because of the server, or nil.
 func (p *process) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
 
-// await returns the answer. It is nil if there is none to wait for, and the error is that of the
-// RPC.
+// await returns the answer to q. It returns nil if there is no answer to wait for. The error is
+// the one with which the RPC fails.
 func (p *process) await(q question) (*answer, error) {
 	if p.config.Observe {
 		return nil, p.failure()
@@ -97,7 +97,7 @@ func (p *process) await(q question) (*answer, error) {
 		return &a, nil
 	case <-p.over:
 	}
-	select { // both were ready, perhaps: an answer counts though the RPC is over
+	select { // if both were ready, the answer counts even though the process is over
 	case a := <-p.dialogue.answers[q]:
 		return &a, p.failure()
 	default:
@@ -105,7 +105,7 @@ func (p *process) await(q question) (*answer, error) {
 	}
 }
 
-// mutate applies an answer.
+// mutate applies the header changes of an answer.
 func (p *process) mutate(md metadata.MD, a *answer) (metadata.MD, error) {
 	out, err := p.config.Rules.Apply(md, a.headers.GetSetHeaders(), a.headers.GetRemoveHeaders())
 	var disallowed mutation.DisallowedError
@@ -120,7 +120,8 @@ func (p *process) mutate(md metadata.MD, a *answer) (metadata.MD, error) {
 	return md, p.failure()
 }
 
-// fail ends the process because of the server: so the RPC fails, or goes on without it.
+// fail ends the process because the server has failed. The RPC goes on without the server if
+// that is allowed, and otherwise fails.
 func (p *process) fail(err error) {
 	if p.config.AllowFailure {
 		if logger.V(2) {
@@ -135,7 +136,7 @@ func (p *process) fail(err error) {
 	p.end(status.Errorf(codes.Internal, "extproc: external processor RPC failed: %v", err))
 }
 
-// failedOpen reports whether the RPC goes on without the server because that failed.
+// failedOpen reports whether the RPC goes on without the server because the server failed.
 func (p *process) failedOpen() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,8 +145,8 @@ func (p *process) failedOpen() bool {
 
 var errKept = status.Error(codes.Internal, "extproc: the external processor ended its stream and kept the RPC's message")
 
-// end ends the process. With an error the RPC ends, too, also if the process is over, but not if
-// the RPC is. The first error counts.
+// end ends the process. If err is not nil, the RPC ends with it, even if the process was over
+// already, but not if the RPC has ended. Only the first error counts.
 func (p *process) end(err error) {
 	p.mu.Lock()
 	if p.finished || p.err != nil || p.ctx.Err() != nil {
@@ -173,20 +174,20 @@ func (p *process) end(err error) {
 	}
 }
 
-// cancelled is called when the RPC's context is over.
+// cancelled is called when the RPC's context ends.
 func (p *process) cancelled() {
 	if p.config.Observe {
 		p.finish()
 		return
 	}
-	p.end(nil) // the RPC says by itself how it ended
+	p.end(nil) // the RPC itself reports how it ended
 	p.release()
 }
 
-// grace is how long the server may take to end its stream after an RPC.
+// grace is how long the server may take to end its stream after the end of an RPC.
 const grace = time.Second
 
-// finish is called when the RPC has ended: the server hears so.
+// finish is called when the RPC has ended. It ends the stream to the server.
 func (p *process) finish() {
 	p.mu.Lock()
 	if p.finished {
@@ -203,7 +204,7 @@ func (p *process) finish() {
 	if abort == nil {
 		return
 	}
-	if !p.line.mu.TryLock() { // whoever sends is held up
+	if !p.line.mu.TryLock() { // a goroutine is blocked in Send
 		abort()
 		return
 	}
@@ -221,7 +222,7 @@ func (p *process) finish() {
 	p.linger = time.AfterFunc(linger, abort)
 }
 
-// release gives up what is held while the RPC goes on.
+// release frees what the process holds while the RPC goes on.
 func (p *process) release() {
 	p.responses.close()
 	p.mu.Lock()

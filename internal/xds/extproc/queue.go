@@ -8,18 +8,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxQueued is how many bytes wait in a queue before it holds up whoever puts more.
+// maxQueued is the number of bytes in a queue from which on put blocks.
 const maxQueued = 64 << 10
 
-// item is a message that goes on, or the end of what a client sends.
+// item is a message with which the RPC goes on, or the end of the client's messages.
 type item struct {
-	body    []byte        // serialized, as the server returned it
-	message proto.Message // or as it came; nil: body counts
-	nothing bool          // there is no message
-	last    bool          // nothing comes after it
+	body    []byte        // the serialized message that the server returned, if message is nil
+	message proto.Message // the original message, or nil
+	nothing bool          // there is no message, only the end
+	last    bool          // this is the last item
 }
 
-// queue is what goes on in one direction. It is made by newQueue.
+// queue has the items of one direction. newQueue makes one.
 type queue struct {
 	mu      sync.Mutex
 	changed sync.Cond
@@ -34,7 +34,8 @@ func newQueue() *queue {
 	return q
 }
 
-// put waits for room. It returns false, and takes nothing, once the queue is closed.
+// put waits for room and adds an item. If the queue is closed, it adds nothing and returns
+// false.
 func (q *queue) put(i item) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -50,7 +51,7 @@ func (q *queue) put(i item) bool {
 	return true
 }
 
-// get waits for an item. It returns false when the queue is closed, and empty.
+// get waits for an item. It returns false when the queue is closed and empty.
 func (q *queue) get() (item, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,7 +69,7 @@ func (q *queue) get() (item, bool) {
 	return i, true
 }
 
-// close takes no more items.
+// close closes the queue: put adds nothing any more.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -76,7 +77,7 @@ func (q *queue) close() {
 	q.changed.Broadcast()
 }
 
-// overhead is what an item is counted with beside its message.
+// overhead is the size that an item counts in addition to its message.
 const overhead = 256
 
 func (i *item) size() int {

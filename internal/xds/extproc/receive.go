@@ -13,22 +13,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// receive takes what the server says until its stream ends.
+// receive handles the server's responses until the stream ends.
 func (p *process) receive(st procv3.ExternalProcessor_ProcessClient) {
 	for {
 		r, err := st.Recv()
 		switch {
-		case errors.Is(err, io.EOF): // it need not see any more
+		case errors.Is(err, io.EOF): // the server does not want to see more of the RPC
 			p.end(nil)
 			return
 		case err != nil:
 			p.fail(err)
 			return
-		case p.config.Observe: // it was not asked
+		case p.config.Observe: // no answers are expected
 			continue
 		}
 		select {
-		case <-p.over: // but the stream is not
+		case <-p.over: // the process is over, but the stream is not
 			continue
 		default:
 		}
@@ -39,7 +39,7 @@ func (p *process) receive(st procv3.ExternalProcessor_ProcessClient) {
 	}
 }
 
-// take handles a response. An error is a fault of the server's.
+// take handles a response. An error means that the server has made a mistake.
 func (p *process) take(r *procv3.ProcessingResponse) error {
 	var err error
 	switch in := r.GetResponse().(type) {
@@ -55,7 +55,7 @@ func (p *process) take(r *procv3.ProcessingResponse) error {
 		err = p.reply(responseTrailers, answer{headers: in.ResponseTrailers.GetHeaderMutation()})
 	case *procv3.ProcessingResponse_ImmediateResponse:
 		err = p.takeImmediate(in.ImmediateResponse)
-	case nil: // only what follows
+	case nil: // only a request to drain
 	default:
 		err = fmt.Errorf("the external processor sent a %T, which is not supported", in)
 	}
@@ -65,7 +65,8 @@ func (p *process) take(r *procv3.ProcessingResponse) error {
 	return err
 }
 
-// drain has no more events sent. Whoever sends may be held up, but not for ever.
+// drain makes the process send no more events. It may wait for a goroutine that is sending, but not
+// forever.
 func (p *process) drain() {
 	p.line.mu.Lock()
 	defer p.line.mu.Unlock()
@@ -75,7 +76,7 @@ func (p *process) drain() {
 	}
 }
 
-// reply passes an answer to who asked.
+// reply passes an answer to the goroutine that waits for it.
 func (p *process) reply(q question, a answer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,8 +91,8 @@ func (p *process) takeHeaders(q question, in *procv3.CommonResponse, mode *filte
 	return p.reply(q, answer{headers: in.GetHeaderMutation()})
 }
 
-// override changes the mode of the RPC. The request's messages may be under way when the response's
-// headers are: how they go stays then.
+// override changes the mode of the RPC. Request messages may be in progress when the response
+// headers are answered, so their mode does not change then.
 func (p *process) override(q question, in *filterv3.ProcessingMode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +106,7 @@ func (p *process) override(q question, in *filterv3.ProcessingMode) {
 	p.mode = mode
 }
 
-// bodyOf returns the message of an answer.
+// bodyOf returns the message in an answer.
 func bodyOf(in *procv3.CommonResponse) (*procv3.StreamedBodyResponse, error) {
 	if in.GetStatus() != procv3.CommonResponse_CONTINUE {
 		return nil, fmt.Errorf("the external processor answered a message with status %v, want CONTINUE", in.GetStatus())
@@ -168,7 +169,8 @@ func (p *process) takeResponse(in *procv3.CommonResponse) error {
 	return nil
 }
 
-// takeImmediate ends the RPC at once, or says how it ends if that is known already.
+// takeImmediate ends the RPC at once. If the RPC has ended and waits for an answer about its
+// trailers, it changes the status instead.
 func (p *process) takeImmediate(in *procv3.ImmediateResponse) error {
 	if p.config.NoImmediateResponse {
 		return errors.New("the external processor sent an immediate response, which is disabled")

@@ -10,13 +10,14 @@ import (
 	procv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
 )
 
-// errOver means that the event was not sent.
+// errOver means that the event was not sent because the process is over.
 var errOver = errors.New("extproc: over")
 
-// send sends an event. If it is errOver, failure says whether the RPC goes on without the server.
+// send sends an event. If it returns errOver, p.failure says whether the RPC fails or goes on
+// without the server.
 func (p *process) send(r *procv3.ProcessingRequest) error {
 	p.line.mu.Lock()
-	if p.line.drains { // what follows waits until the server has returned what it has
+	if p.line.drains { // the rest of the RPC waits until the server has returned what it has
 		p.line.mu.Unlock()
 		<-p.over
 		return errOver
@@ -45,7 +46,7 @@ func (p *process) sendLocked(r *procv3.ProcessingRequest) error {
 	switch err := p.line.stream.Send(r); {
 	case err == nil:
 		return nil
-	case errors.Is(err, io.EOF): // receive finds out why
+	case errors.Is(err, io.EOF): // receive gets the cause
 		<-p.over
 	default:
 		p.fail(err)
@@ -53,7 +54,7 @@ func (p *process) sendLocked(r *procv3.ProcessingRequest) error {
 	return errOver
 }
 
-// open begins the stream.
+// open opens the stream.
 func (p *process) open() error {
 	lease, err := p.filter.channels.Open(p.config.Service)
 	if err != nil {
@@ -64,7 +65,7 @@ func (p *process) open() error {
 	p.abort = abort
 	over := p.isOver
 	p.mu.Unlock()
-	if over { // it was in the meantime
+	if over { // the process ended meanwhile
 		abort()
 	}
 	st, err := procv3.NewExternalProcessorClient(lease).Process(ctx)
@@ -87,7 +88,7 @@ func (p *process) open() error {
 	return nil
 }
 
-// ask sends an event and waits for the answer.
+// ask sends an event and waits for its answer.
 func (p *process) ask(q question, r *procv3.ProcessingRequest) (*answer, error) {
 	p.put(q, r)
 	return p.await(q)
@@ -98,5 +99,5 @@ func (p *process) put(q question, r *procv3.ProcessingRequest) {
 	p.mu.Lock()
 	p.dialogue.ask(q)
 	p.mu.Unlock()
-	_ = p.send(r) // whoever awaits the answer finds out
+	_ = p.send(r) // await reports an error
 }

@@ -16,40 +16,41 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// stream is an RPC that the server processes.
+// stream is an RPC that the external processor processes.
 type stream struct {
 	*process
-	started chan struct{} // closed when there is inner, or beginErr
+	started chan struct{} // closed when inner or beginErr is set
 	inner   rpcconfig.Stream
-	// beginErr is why there is no inner: the RPC has ended with it.
+	// beginErr is the error with which the RPC has failed to begin; inner is nil then.
 	beginErr error
 	sends    sending
 	recvs    receiving
 }
 
-// sending is the way to the RPC's server.
+// sending is the state of the direction to the RPC's own server.
 type sending struct {
-	pumped chan struct{} // closed when nothing of process.requests is left
+	pumped chan struct{} // closed when pumpRequests has sent everything
 
 	mu       sync.Mutex
-	template proto.Message // what messages are like; nil: not known yet
-	shown    kept          // to the processor
+	template proto.Message // a message of the type that the RPC sends; nil if not known yet
+	shown    kept          // the messages sent to the external processor
 }
 
-// receiving is the way from it. Whoever receives, or the goroutine that does, owns it but for
-// header.
+// receiving is the state of the direction from the RPC's own server. Its owner is the
+// goroutine that calls RecvMsg, and pumpResponses while that runs. mu guards the fields below
+// it.
 type receiving struct {
-	pumped  chan struct{} // closed when process.responses has everything; nil: it is not used
+	pumped  chan struct{} // closed when pumpResponses is done; nil if it was not started
 	ended   bool
-	end     error // io.EOF for success
+	end     error // io.EOF means success
 	trailer metadata.MD
 	shown   kept
 
-	mu      sync.Mutex // held while headers are awaited
+	mu      sync.Mutex // held while Header waits
 	begun   bool
 	header  metadata.MD
 	headerE error
-	only    metadata.MD // trailers without headers, as the server wants them
+	only    metadata.MD // the trailers of a response without headers, as the external processor has changed them
 }
 
 func newStream(p *process) *stream {
@@ -86,7 +87,7 @@ func (s *stream) SendMsg(m any) error {
 		return s.pass(m)
 	}
 	if err := s.send(s.messageEvent(body)); err != nil {
-		<-s.sends.pumped // what the server returned comes first
+		<-s.sends.pumped // what the external processor has returned comes first
 		return s.pass(m)
 	}
 	s.sends.mu.Lock()
@@ -98,7 +99,7 @@ func (s *stream) SendMsg(m any) error {
 	return nil
 }
 
-// pass sends a message past the server.
+// pass sends a message without showing it to the external processor.
 func (s *stream) pass(m any) error {
 	if <-s.started; s.beginErr != nil {
 		return io.EOF
@@ -110,7 +111,7 @@ func (s *stream) pass(m any) error {
 	return err
 }
 
-// marshal also remembers what messages are like.
+// marshal serializes a message, and remembers its type for returned.
 func (s *stream) marshal(m any) ([]byte, error) {
 	msg, ok := m.(proto.Message)
 	if !ok {
@@ -126,7 +127,7 @@ func (s *stream) marshal(m any) ([]byte, error) {
 	return body, nil
 }
 
-// close shows the server the end of the request.
+// close sends the end of the request to the external processor.
 func (s *stream) close() error {
 	s.line.mu.Lock()
 	s.line.closedAt = time.Now()
@@ -152,7 +153,7 @@ func (s *stream) CloseSend() error {
 			_ = s.send(s.halfCloseEvent())
 		}
 		return s.passEnd()
-	case !s.rpc.ClientStreams: // its only message was the end
+	case !s.rpc.ClientStreams: // its only message was the end of the request
 		return nil
 	}
 	if err := s.close(); err == nil {
@@ -164,12 +165,12 @@ func (s *stream) CloseSend() error {
 
 func (s *stream) passEnd() error {
 	if <-s.started; s.beginErr != nil {
-		return nil // whoever receives finds out
+		return nil // RecvMsg returns the error
 	}
 	return s.inner.CloseSend()
 }
 
-// pumpRequests sends on what the server returned.
+// pumpRequests sends the messages that the external processor has returned.
 func (s *stream) pumpRequests() {
 	defer close(s.sends.pumped)
 	returned, closed := 0, false
@@ -178,7 +179,7 @@ func (s *stream) pumpRequests() {
 		if !ok {
 			break
 		}
-		if closed { // what comes after the end is dropped
+		if closed { // items after the end are dropped
 			continue
 		}
 		if !i.nothing {
@@ -211,12 +212,13 @@ func (s *stream) recordHalfClose() {
 func (s *stream) sendReturned(body []byte) error {
 	m, err := s.returned(body)
 	if err == nil {
-		_ = s.inner.SendMsg(m) // whoever receives finds out
+		_ = s.inner.SendMsg(m) // RecvMsg returns the error
 	}
 	return err
 }
 
-// afterServer has the RPC go on with what the server was shown and did not return.
+// afterServer continues the RPC with the messages that the external processor got and did not
+// return.
 func (s *stream) afterServer(returned int) {
 	s.line.mu.Lock()
 	ended := s.line.closed
@@ -243,12 +245,12 @@ func (s *stream) afterServer(returned int) {
 	}
 }
 
-// returned makes a message of what the server returned.
+// returned decodes a message that the external processor has returned.
 func (s *stream) returned(body []byte) (proto.Message, error) {
 	s.sends.mu.Lock()
 	template := s.sends.template
 	s.sends.mu.Unlock()
-	var m proto.Message = &emptypb.Empty{} // what it does not know it passes on
+	var m proto.Message = &emptypb.Empty{} // it keeps fields that it does not know
 	if template != nil {
 		m = template.ProtoReflect().New().Interface()
 	}

@@ -17,7 +17,7 @@ func (f *filter) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(context
 		s.showRequestHeaders()
 	}
 	if s.answersLater() {
-		// What the application sends is shown to the server in the meantime.
+		// Meanwhile the external processor gets the messages that the application sends.
 		rpc.Later()
 		go s.begin(next)
 		return s, nil
@@ -28,12 +28,14 @@ func (f *filter) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(context
 	return s, nil
 }
 
-// answersLater reports whether the server may want to see messages before it answers the headers.
+// answersLater reports whether the external processor may want messages before it answers the
+// headers.
 func (p *process) answersLater() bool {
 	return p.config.Mode.Request.Headers && p.config.Mode.Request.Messages && !p.config.Observe && !p.config.AllowOverride
 }
 
-// begin begins the RPC, with the headers that the server wants. It calls next in any case.
+// begin begins the RPC with the headers that the external processor has returned. It always calls
+// next.
 func (s *stream) begin(next func(context.Context) (rpcconfig.Stream, error)) {
 	defer close(s.started)
 	ctx := s.ctx
@@ -60,14 +62,14 @@ func (s *stream) begin(next func(context.Context) (rpcconfig.Stream, error)) {
 	}
 }
 
-// showRequestHeaders sends the first event.
+// showRequestHeaders sends the first event, the request headers.
 func (p *process) showRequestHeaders() {
 	p.began = time.Now()
 	md, _ := metadata.FromOutgoingContext(p.ctx)
 	p.put(requestHeaders, p.headersEvent(md))
 }
 
-// requestHeaders returns the metadata that the RPC goes on with.
+// requestHeaders returns the metadata with which the RPC goes on.
 func (p *process) requestHeaders() (metadata.MD, error) {
 	md, _ := metadata.FromOutgoingContext(p.ctx)
 	answer, err := p.await(requestHeaders)

@@ -26,10 +26,10 @@ func (s *stream) Header() (metadata.MD, error) {
 	return r.header, r.headerE
 }
 
-// readHeader waits for the headers, and for what the server makes of them.
+// readHeader waits for the headers, and for the external processor's changes to them.
 func (s *stream) readHeader() (metadata.MD, error) {
 	if <-s.started; s.beginErr != nil {
-		return nil, nil // the end of the RPC says why
+		return nil, nil // the RPC's status has the error
 	}
 	md, err := s.inner.Header()
 	switch {
@@ -45,7 +45,7 @@ func (s *stream) readHeader() (metadata.MD, error) {
 	return nil, err
 }
 
-// showHeaders waits for what the server makes of headers.
+// showHeaders sends the headers to the external processor, and returns them with its changes.
 func (s *stream) showHeaders(md metadata.MD, last bool) (metadata.MD, error) {
 	began := time.Now()
 	answer, err := s.ask(responseHeaders, s.responseHeadersEvent(md, last))
@@ -88,7 +88,7 @@ func (s *stream) RecvMsg(m any) error {
 		return r.end
 	}
 	if s.modeNow().Response.Headers {
-		_, _ = s.Header() // the end of the RPC says what is wrong
+		_, _ = s.Header() // the RPC's status has any error
 	}
 	mode := s.modeNow()
 	if mode.Response.Messages && !s.config.Observe && s.failure() == nil {
@@ -120,15 +120,15 @@ func (s *stream) RecvMsg(m any) error {
 	return s.conclude(err)
 }
 
-// conclude is called when the RPC has ended, io.EOF for success. It returns how it ends for the
-// application.
+// conclude is called when the RPC has ended. err is io.EOF for success. conclude returns the
+// error with which the RPC ends for the application.
 func (s *stream) conclude(err error) error {
 	r := &s.recvs
 	r.trailer = s.inner.Trailer()
 	switch {
 	case s.failure() != nil:
 		err = s.immediately()
-	case r.only != nil: // the server knows them
+	case r.only != nil: // the external processor has seen them already
 		r.trailer = r.only
 	case s.modeNow().Response.Trailers:
 		err = s.showTrailers(err)
@@ -141,7 +141,8 @@ func (s *stream) conclude(err error) error {
 	return err
 }
 
-// showTrailers waits for what the server makes of the trailers, and of the status.
+// showTrailers waits for the external processor's changes to the trailers and the status. It
+// returns the resulting status.
 func (s *stream) showTrailers(err error) error {
 	r := &s.recvs
 	began := time.Now()
@@ -166,7 +167,7 @@ func (s *stream) showTrailers(err error) error {
 	return err
 }
 
-// pumpResponses shows the server what messages come, until the RPC ends.
+// pumpResponses sends the response messages to the external processor until the RPC ends.
 func (s *stream) pumpResponses(template proto.Message) {
 	defer close(s.recvs.pumped)
 	defer s.responses.close()
@@ -188,8 +189,8 @@ func (s *stream) pumpResponses(template proto.Message) {
 	}
 }
 
-// showResponse sends a message to the server, or past it where it wants none. An error ends the
-// RPC.
+// showResponse sends a message to the external processor. If that takes no more events, the
+// message goes to the application directly. An error ends the RPC.
 func (s *stream) showResponse(m proto.Message) error {
 	body, err := proto.Marshal(m)
 	if err != nil {
@@ -209,14 +210,14 @@ func (s *stream) showResponse(m proto.Message) error {
 }
 
 func (s *stream) goOn(i item) error {
-	if !s.responses.put(i) { // nobody will take it
+	if !s.responses.put(i) { // no goroutine will take the item
 		return status.FromContextError(cmp.Or(s.ctx.Err(), context.Canceled)).Err()
 	}
 	return nil
 }
 
-// flush has messages go on that the server was shown and did not return, if it failed and that is
-// allowed. It returns err, or why the RPC can't go on.
+// flush passes on the messages that the external processor got and did not return, if it failed
+// and the RPC may go on. It returns err, or the reason why the RPC can't go on.
 func (s *stream) flush(err error) error {
 	if !s.failedOpen() {
 		return err
@@ -237,7 +238,8 @@ func (s *stream) flush(err error) error {
 	return err
 }
 
-// immediately is how the RPC ends because of the server, which may have the trailers changed.
+// immediately returns the error with which the external processor has ended the RPC. It also
+// applies the processor's changes to the trailers.
 func (s *stream) immediately() error {
 	s.process.mu.Lock()
 	in, err := s.process.immediate, s.process.err
@@ -250,7 +252,7 @@ func (s *stream) immediately() error {
 	return err
 }
 
-// next returns the next message that the server returned.
+// next receives the next message that the external processor has returned.
 func (s *stream) next(m any) error {
 	r := &s.recvs
 	i, ok := s.responses.get()
@@ -264,7 +266,7 @@ func (s *stream) next(m any) error {
 		}
 		return r.end
 	}
-	// A unary RPC ends with its message.
+	// An RPC with only one response ends with that message.
 	_, more := s.responses.get()
 	<-r.pumped
 	switch {

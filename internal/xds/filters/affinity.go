@@ -19,10 +19,10 @@ import (
 
 var logger = grpclog.Component("xds")
 
-// clusterPrefix stands before the cluster in a cookie (A60).
+// clusterPrefix precedes the name of the cluster in a cookie (A60).
 const clusterPrefix = "cluster:"
 
-// affinity is the filter of a route.
+// affinity is the session filter of a route.
 type affinity struct{ config *SessionConfig }
 
 // Begin implements rpcconfig.Interceptor.
@@ -37,7 +37,7 @@ func (a *affinity) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(conte
 		hosts, cluster, _ := strings.Cut(came, ";")
 		info.Hosts = strings.Split(hosts, ",")
 		if name, ok := strings.CutPrefix(cluster, clusterPrefix); ok {
-			info.ChooseCluster(name) // if the route has it no more, another server gets the session
+			info.ChooseCluster(name) // if the route no longer has the cluster, another server takes over the session
 		}
 	}
 	st, err := next(ctx)
@@ -47,7 +47,8 @@ func (a *affinity) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(conte
 	return &session{Stream: st, config: a.config, info: info, came: came}, nil
 }
 
-// read returns what the first cookie of the name says, "" if there is none that is valid.
+// read returns the decoded value of the first cookie with the configured name. It returns "" if there is
+// none, or if that is not valid.
 func (a *affinity) read(md metadata.MD) string {
 	for _, line := range md["cookie"] {
 		for part := range strings.SplitSeq(line, ";") {
@@ -60,8 +61,9 @@ func (a *affinity) read(md metadata.MD) string {
 	return ""
 }
 
-// decode returns "" for what names no addresses. What a cookie says is a session's, and no log shows it: an
-// error of base64 names a place only, one of netip has the whole text in it.
+// decode returns "" if the value does not name addresses. Logs must not show the contents of a cookie,
+// which belong to a session. An error of base64 names only a position, but one of netip contains the whole
+// text.
 func decode(value string) string {
 	text, err := base64.StdEncoding.DecodeString(strings.Trim(value, `"`))
 	if err != nil {
@@ -78,22 +80,22 @@ func decode(value string) string {
 	return string(text)
 }
 
-// inPath reports whether a cookie with the path is for a request (RFC 6265, section 5.1.4).
+// inPath reports whether a request's path matches the path of a cookie (RFC 6265, section 5.1.4).
 func inPath(request, path string) bool {
 	rest, ok := strings.CutPrefix(request, path)
 	return ok && (rest == "" || strings.HasSuffix(path, "/") || rest[0] == '/')
 }
 
-// session adds the cookie to the response's headers.
+// session is a stream that adds the cookie to the response headers.
 type session struct {
 	rpcconfig.Stream
 	config *SessionConfig
 	info   *call.Info
-	came   string // what the request's cookie said
+	came   string // the decoded cookie of the request
 }
 
-// Header returns the headers with a cookie for the server that was picked, if the request's is
-// not for that.
+// Header returns the headers. It adds a cookie that names the picked server, unless the request's cookie
+// named that server already.
 func (s *session) Header() (metadata.MD, error) {
 	md, err := s.Stream.Header()
 	picked := s.info.Picked()
@@ -121,9 +123,9 @@ func (s *session) cookie(text string) string {
 	return out
 }
 
-// SessionConfig is that of the filter. The zero value does nothing.
+// SessionConfig is the configuration of the filter. The zero value does nothing.
 type SessionConfig struct {
-	Cookie string // the name; "": do nothing
-	Path   string // the path of RPCs that the cookie is for
+	Cookie string // the cookie's name; "" means that the filter does nothing
+	Path   string // the path prefix of the RPCs that the cookie is for
 	TTL    time.Duration
 }

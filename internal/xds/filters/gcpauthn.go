@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filters has the HTTP filters of clients that need to know more of an RPC than its
-// metadata: the cluster that it goes to. Those that don't are in package httpfilter, which they
-// plug into.
+// Package filters has the HTTP filters of clients that need more than an RPC's metadata, such
+// as the cluster that the RPC goes to. They implement the interfaces of package httpfilter,
+// which has the other filters.
 package filters
 
 import (
@@ -23,17 +23,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// GCPAuthn has RPCs carry an identity token for the audience that their cluster names, which
-// Google Cloud's metadata server makes (A83).
+// GCPAuthn adds an identity token to RPCs. The token is for the audience that the RPC's cluster
+// names, and Google Cloud's metadata server issues it (A83).
 type GCPAuthn struct{}
 
-// GCPAuthnConfig is that of the filter.
+// GCPAuthnConfig is the configuration of the filter.
 type GCPAuthnConfig struct {
-	// CacheSize is for how many audiences credentials are kept.
+	// CacheSize is the number of audiences whose credentials are kept.
 	CacheSize int
 }
 
-// defaultCacheSize is that of A83.
+// defaultCacheSize is the default of A83.
 const defaultCacheSize = 10
 
 // Types implements Kind.
@@ -63,7 +63,7 @@ func (GCPAuthn) Parse(m httpfilter.Message) (httpfilter.Config, error) {
 	return out, nil
 }
 
-// ParseOverride implements Kind. What it returns is not used: there are no overrides.
+// ParseOverride implements Kind. Its result is not used, because the filter has no overrides.
 func (k GCPAuthn) ParseOverride(m httpfilter.Message) (httpfilter.Config, error) { return k.Parse(m) }
 
 // Client implements ClientKind.
@@ -77,13 +77,14 @@ func (GCPAuthn) Client(i httpfilter.Instance) rpcconfig.Interceptor {
 	return &authn{name: i.Name, tokens: tokens}
 }
 
-// authn is the filter of one list.
+// authn is the filter of one list of filters.
 type authn struct {
 	name   string
 	tokens *tokens
 }
 
-// Begin implements rpcconfig.Interceptor. The token is added where the connection is known.
+// Begin implements rpcconfig.Interceptor. The token itself is added once the RPC has a
+// connection.
 func (a *authn) Begin(ctx context.Context, _ rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
 	audience, err := a.audience(ctx)
 	if err != nil {
@@ -99,7 +100,7 @@ func (a *authn) Begin(ctx context.Context, _ rpcconfig.RPC, next func(context.Co
 	return next(rpcconfig.WithCredentials(ctx, creds))
 }
 
-// audience is "" where there is nothing to do.
+// audience returns the audience for an RPC, or "" if the RPC needs no token.
 func (a *authn) audience(ctx context.Context) (string, error) {
 	rpc := call.From(ctx)
 	if rpc == nil || rpc.Cluster == "" { // a cluster specifier plugin chooses
@@ -118,17 +119,17 @@ func (a *authn) audience(ctx context.Context) (string, error) {
 	}
 }
 
-// tokens keeps the credentials of the audiences that were used last.
+// tokens keeps the credentials for the audiences that were used last.
 type tokens struct {
 	make func(context.Context, string) (credentials.PerRPCCredentials, error)
 
 	mu     sync.Mutex
 	size   int
-	recent *list.List // of audience; the last used comes first
+	recent *list.List // of *token; the one used last comes first
 	byName map[string]*list.Element
 }
 
-// token is an element of tokens.
+// token is an element of tokens.recent.
 type token struct {
 	audience string
 	creds    credentials.PerRPCCredentials
@@ -159,7 +160,8 @@ func (t *tokens) of(audience string) (credentials.PerRPCCredentials, error) {
 		t.recent.MoveToFront(e)
 		return e.Value.(*token).creds, nil
 	}
-	// They ask nobody before they are asked, and hold nothing that has to end.
+	// The credentials request a token only when one is needed, and hold nothing that must be
+	// closed.
 	creds, err := t.make(context.Background(), audience)
 	if err != nil {
 		return nil, err

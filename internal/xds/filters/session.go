@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Session sends the RPCs of a session to the server that had its first one, which a cookie names
-// (A55, A60). It takes a policy that heeds call.Info.Hosts and stores what it picked: without one
-// the filter would be accepted and do nothing, so it is not among those of the environment.
+// Session sends the RPCs of a session to the server that handled the first one; a cookie names
+// that server (A55, A60). It works only above policy override_host, which uses call.Info.Hosts
+// and stores what it has picked.
 type Session struct{}
 
 const (
@@ -48,7 +48,7 @@ func (Session) ParseOverride(m httpfilter.Message) (httpfilter.Config, error) {
 	if err := m.Unmarshal(&in); err != nil {
 		return nil, err
 	}
-	if in.GetStatefulSession() == nil { // disabled, or nothing
+	if in.GetStatefulSession() == nil { // the filter is disabled, or the message is empty
 		return &SessionConfig{}, nil
 	}
 	return parseSession(in.GetStatefulSession())

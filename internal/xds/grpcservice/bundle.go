@@ -4,7 +4,8 @@ package grpcservice
 
 import "google.golang.org/grpc/credentials"
 
-// bundle is transport credentials with those of RPCs, nil for none. It has one mode.
+// bundle has transport credentials and call credentials, which may be nil. It has only one
+// mode.
 type bundle struct {
 	transport credentials.TransportCredentials
 	calls     credentials.PerRPCCredentials

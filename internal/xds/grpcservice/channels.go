@@ -9,37 +9,37 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Channels shares the channels to services, which are closed with their last use. Its methods are
-// safe for concurrent use; the zero value has none.
+// Channels is a set of shared channels to services. A channel is closed when its last use ends.
+// The methods are safe for concurrent use. The zero value is empty.
 type Channels struct {
 	mu    sync.Mutex
 	byKey map[string]*channel
 }
 
-// Default is that of the process.
+// Default is the set of the process.
 var Default Channels
 
-// channel is one with the number of its users, which the mu of Channels guards.
+// channel is a channel with the number of its users. Channels.mu guards users.
 type channel struct {
 	cc    *grpc.ClientConn
-	done  func() // gives the credentials back
+	done  func() // releases the credentials
 	users int
 }
 
-// Lease is a use of a channel.
+// Lease is one use of a channel.
 type Lease struct {
 	*grpc.ClientConn
 	close func()
 }
 
-// Close ends the use. It may be called again.
+// Close ends the use. It may be called more than once.
 func (l *Lease) Close() error {
 	l.close()
 	return nil
 }
 
-// Open returns a use of the channel to a service, which is made if there is none. It does not
-// wait for a connection.
+// Open returns a use of the channel to a service. It makes the channel if there is none. It does
+// not wait for a connection.
 func (c *Channels) Open(s *Service) (*Lease, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

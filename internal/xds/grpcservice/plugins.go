@@ -20,11 +20,11 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// plugins makes the credentials that a control plane chose.
+// plugins has the credentials that a control plane has chosen.
 type plugins struct {
 	channel func() (credentials.Bundle, func(), error)
 	calls   []credentials.PerRPCCredentials
-	key     string // the same for the same credentials
+	key     string // the same for equal credentials
 }
 
 // Credentials implements maker.
@@ -66,12 +66,12 @@ func parsePlugins(in *corev3.GrpcService_GoogleGrpc, b *bootstrap.Config) (*plug
 	return p, nil
 }
 
-// maxFallbacks is how deep credentials may lie in others.
+// maxFallbacks limits how deeply credentials may be nested.
 const maxFallbacks = 8
 
 const pluginPrefix = "envoy.extensions.grpc_service.channel_credentials."
 
-// parseChannel returns nil for a type that is not known.
+// parseChannel returns nil if the type is not known.
 func parseChannel(m *anypb.Any, b *bootstrap.Config, depth int) (func() (credentials.Bundle, func(), error), error) {
 	nothing := func() {}
 	switch m.MessageName() {
@@ -106,7 +106,7 @@ func parseChannel(m *anypb.Any, b *bootstrap.Config, depth int) (func() (credent
 	}
 }
 
-// withFallback makes xDS credentials over others.
+// withFallback returns xDS credentials whose fallback is inner.
 func withFallback(inner func() (credentials.Bundle, func(), error)) (credentials.Bundle, func(), error) {
 	under, done, err := inner()
 	if err != nil {
@@ -120,7 +120,7 @@ func withFallback(inner func() (credentials.Bundle, func(), error)) (credentials
 	return bundle{creds, under.PerRPCCredentials()}, done, nil
 }
 
-// bearer is an access token.
+// bearer is an access token as call credentials.
 type bearer string
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
@@ -128,6 +128,6 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 	return map[string]string{"authorization": "Bearer " + string(b)}, nil
 }
 
-// RequireTransportSecurity implements credentials.PerRPCCredentials: it is true, so that the token
-// is never seen.
+// RequireTransportSecurity implements credentials.PerRPCCredentials. It returns true, so that the
+// token is never sent in the clear.
 func (bearer) RequireTransportSecurity() bool { return true }

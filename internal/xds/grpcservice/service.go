@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package grpcservice reaches the servers that filters ask about RPCs, or show them to: what the
-// message envoy.config.core.v3.GrpcService names (gRFC A102).
+// Package grpcservice connects to the servers that filters call about RPCs. The message
+// envoy.config.core.v3.GrpcService names such a server (gRFC A102).
 //
-// A control plane that is trusted chooses the server and the credentials. Another may only name
-// what the bootstrap configuration allows, with the credentials that stand there.
+// A trusted control plane chooses the server and the credentials. Any other may only name a
+// server that the bootstrap configuration allows, and the bootstrap configuration has the
+// credentials for it.
 package grpcservice
 
 import (
@@ -24,11 +25,11 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Service is a server, and how to talk to it. It never changes.
+// Service is a server and how to connect to it. It is immutable.
 type Service struct {
-	// Target is that of the channel.
+	// Target is the target of the channel.
 	Target string
-	// Timeout bounds each RPC; 0: nothing does.
+	// Timeout limits the duration of each RPC; 0 means no limit.
 	Timeout time.Duration
 	// Metadata is sent with each RPC.
 	Metadata metadata.MD
@@ -37,15 +38,16 @@ type Service struct {
 	key         string
 }
 
-// maker makes credentials for a channel. The function is called when it is closed.
+// maker makes the credentials for a channel. The caller must call done when the channel is
+// closed.
 type maker interface {
 	Credentials() (channel credentials.Bundle, calls []credentials.PerRPCCredentials, done func(), err error)
 }
 
-// Key is the same for two services if one channel can serve for both.
+// Key returns a string that is the same for two services if they can share one channel.
 func (s *Service) Key() string { return s.key }
 
-// Parse reads a message, which must be there. The error names the field that is wrong.
+// Parse parses a message. It fails if in is nil. The error names the field that is wrong.
 func Parse(in *corev3.GrpcService, from httpfilter.Origin) (*Service, error) {
 	if in == nil {
 		return nil, errors.New("missing")
@@ -92,7 +94,7 @@ func (s *Service) chooseCredentials(in *corev3.GrpcService_GoogleGrpc, from http
 	return fmt.Errorf("google_grpc.target_uri: %q is not in allowed_grpc_services of the bootstrap configuration", s.Target)
 }
 
-// checkTarget looks whether a resolver is there for a target, as a channel does.
+// checkTarget checks that there is a resolver for the target, in the same way as a channel does.
 func checkTarget(target string) error {
 	if target == "" {
 		return errors.New("empty")
@@ -111,7 +113,7 @@ func checkTarget(target string) error {
 	return nil
 }
 
-// maxHeader is how long names and values may be, and one more.
+// maxHeader is the exclusive limit for the length of names and values, in bytes.
 const maxHeader = 16384
 
 func (s *Service) addMetadata(in *corev3.HeaderValue) error {
@@ -141,8 +143,8 @@ func (s *Service) addMetadata(in *corev3.HeaderValue) error {
 	return nil
 }
 
-// Context returns that of an RPC to the service, which derives from ctx: without the metadata and
-// the credentials of another RPC that are there.
+// Context returns a context for an RPC to the service. It derives from ctx, but does not have the
+// metadata and credentials of another RPC that ctx may carry.
 func (s *Service) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx = rpcconfig.WithCredentials(metadata.NewOutgoingContext(ctx, s.Metadata), nil)
 	if s.Timeout > 0 {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/internal/xds/bootstrap"
 )
 
-// certificate is one of an instance of a certificate provider.
+// certificate is a certificate of a certificate provider instance.
 type certificate struct {
 	config *certprovider.BuildableConfig
 	name   string
@@ -37,7 +37,7 @@ func parseTLS(in *channeltlsv3.TlsCredentials, b *bootstrap.Config) (func() (cre
 	return func() (credentials.Bundle, func(), error) { return newTLS(roots, identity) }, nil
 }
 
-// parseCertificate returns nil if there is none.
+// parseCertificate returns nil if in is nil.
 func parseCertificate(in *tlsv3.CommonTlsContext_CertificateProviderInstance, b *bootstrap.Config) (*certificate, error) {
 	if in == nil {
 		return nil, nil
@@ -48,7 +48,7 @@ func parseCertificate(in *tlsv3.CommonTlsContext_CertificateProviderInstance, b 
 	return &certificate{config: b.CertProviders[in.GetInstanceName()], name: in.GetCertificateName()}, nil
 }
 
-// newTLS builds the providers. identity may be nil.
+// newTLS builds the certificate providers. identity may be nil.
 func newTLS(roots, identity *certificate) (credentials.Bundle, func(), error) {
 	out := &provided{TransportCredentials: credentials.NewTLS(nil)}
 	var err error
@@ -64,9 +64,10 @@ func newTLS(roots, identity *certificate) (credentials.Bundle, func(), error) {
 	return bundle{transport: out}, out.close, nil
 }
 
-// provided is TLS with certificates of providers: the server's has to be for the target's name.
+// provided is TLS with the certificates of providers. The server's certificate must be valid for
+// the name of the target.
 type provided struct {
-	credentials.TransportCredentials // of no certificates
+	credentials.TransportCredentials // has no certificates
 	roots, identity                  certprovider.Provider
 }
 
@@ -91,7 +92,7 @@ func (p *provided) ClientHandshake(ctx context.Context, authority string, conn n
 	if err != nil {
 		return nil, nil, err
 	}
-	if roots.Roots == nil { // the system's are not meant
+	if roots.Roots == nil { // nil would mean the system's roots
 		return nil, nil, errors.New("the certificate provider has no roots")
 	}
 	c := &tls.Config{RootCAs: roots.Roots, MinVersion: tls.VersionTLS12}

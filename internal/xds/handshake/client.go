@@ -5,8 +5,8 @@
 // balancing policy puts them into the attributes of the addresses that the channel dials: see [Client]. On a
 // server the listener attaches them to the connections that it accepts: see [Server].
 //
-// Certificates come from the instances of certificate providers that resources name; providers
-// are shared by the process, and built anew only where a resource changes what it wants.
+// Certificates come from the certificate provider instances that resources name. The process shares the
+// providers. A new provider is built only if a resource asks for different certificates.
 package handshake
 
 import (
@@ -23,19 +23,19 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Client is how connections to a cluster's endpoints are secured. It belongs to the policy of
-// the cluster, which tells it of the cluster's updates; connections that are made afterwards go
-// by the new ones, those that there are stay. The zero value has no security: connections use
-// the fallback credentials. Its methods are safe for concurrent use.
+// Client has the security settings for connections to a cluster's endpoints. The policy of the cluster owns
+// it and passes it the cluster's updates. An update applies to connections that are made afterwards;
+// existing connections stay as they are. The zero value has no security: connections use the fallback
+// credentials. The methods are safe for concurrent use.
 type Client struct {
 	mu      sync.Mutex
-	config  *resource.ClientTLS // nil: no security
-	source  *source             // nil as well
+	config  *resource.ClientTLS // nil means no security
+	source  *source             // nil if config is nil
 	stopped bool
 }
 
-// Set takes what the cluster says, nil if it says nothing. If there is an error, what was
-// before stays. It does nothing after Close.
+// Set takes over the settings of the cluster; t is nil if it has none. After an error the settings before
+// stay in use. After Close it does nothing.
 func (c *Client) Set(t *resource.ClientTLS, all Providers) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *Client) replaceLocked(s *source) {
 	c.source = s
 }
 
-// Close ends the use of certificates: connections that begin later fail, if they need any.
+// Close releases the certificates. Handshakes that begin later fail if they need any.
 func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,17 +80,16 @@ func sameTLS(a, b *resource.ClientTLS) bool {
 		a.AutoSANValidation == b.AutoSANValidation && a.MaxDepth == b.MaxDepth && slices.EqualFunc(a.SANs, b.SANs, resource.SAN.Equal)
 }
 
-// Secured reports whether connections are secured by what the cluster says, and not by the
-// fallback credentials.
+// Secured reports whether the cluster's settings secure connections, and not the fallback credentials.
 func (c *Client) Secured() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.config != nil
 }
 
-// Handshake secures a connection; hostname is that of the endpoint, if any. Certificates that
-// have not been read yet are waited for. It closes rawConn if it fails. ok is false, and nothing
-// is done, if the cluster has no security.
+// Handshake secures a connection. hostname is the hostname of the endpoint, or "". Handshake waits for
+// certificates that have not been read yet. It closes rawConn if it fails. If the cluster has no security,
+// it does nothing and ok is false.
 func (c *Client) Handshake(ctx context.Context, hostname string, rawConn net.Conn) (conn net.Conn, info credentials.AuthInfo, ok bool, err error) {
 	c.mu.Lock()
 	s, t := c.source, c.config
@@ -113,7 +112,7 @@ func (c *Client) Handshake(ctx context.Context, hostname string, rawConn net.Con
 	return conn, info, true, err
 }
 
-// serverName is the name to send, "" for none (A101).
+// serverName returns the name to send in SNI, or "" for none (A101).
 func serverName(t *resource.ClientTLS, hostname string) string {
 	if !t.AutoHostSNI || hostname == "" {
 		return t.SNI
@@ -124,8 +123,8 @@ func serverName(t *resource.ClientTLS, hostname string) string {
 	return hostname
 }
 
-// clientConfig makes configurations of TLS. crypto/tls verifies nothing by itself, as it would
-// want the name of the server.
+// clientConfig returns a function that makes TLS configurations. They disable the verification of
+// crypto/tls, which would require the name of the server, and verify certificates in VerifyConnection.
 func clientConfig(t *resource.ClientTLS) func(identity, roots *certprovider.KeyMaterial) (*tls.Config, error) {
 	return func(identity, roots *certprovider.KeyMaterial) (*tls.Config, error) {
 		v := &verifier{roots: rootsOf(roots), depth: t.MaxDepth, sans: t.SANs, autoSAN: t.AutoSANValidation}
@@ -139,20 +138,20 @@ func clientConfig(t *resource.ClientTLS) func(identity, roots *certprovider.KeyM
 
 type addressKey struct{}
 
-// ofAddress is what an address has.
+// ofAddress is what SetAddress attaches to an address.
 type ofAddress struct {
 	client   *Client
 	hostname string
 }
 
-// SetAddress returns addr for connections that c secures. hostname is that of the endpoint, with
-// or without a port, "" if it has none.
+// SetAddress returns addr with c attached, which will secure connections to it. hostname is the hostname of
+// the endpoint, with or without a port, or "" if it has none.
 func SetAddress(addr resolver.Address, c *Client, hostname string) resolver.Address {
 	addr.Attributes = addr.Attributes.WithValue(addressKey{}, ofAddress{c, hostname})
 	return addr
 }
 
-// OfAddress returns what SetAddress put into the attributes of an address; nil if nothing.
+// OfAddress returns what SetAddress has attached to an address. c is nil if it has attached nothing.
 func OfAddress(attrs *attributes.Attributes) (c *Client, hostname string) {
 	a, _ := attrs.Value(addressKey{}).(ofAddress)
 	return a.client, a.hostname

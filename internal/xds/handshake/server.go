@@ -17,22 +17,22 @@ import (
 
 var errClosed = errors.New("xds: the configuration of the connection's security is no longer in use")
 
-// Server is how the connections of a filter chain are secured. Providers are built with the
-// first connection. Its methods are safe for concurrent use.
+// Server has the security settings for the connections of a filter chain. The first
+// connection builds the certificate providers. The methods are safe for concurrent use.
 type Server struct {
 	config *resource.ServerTLS
 	all    Providers
 
 	mu     sync.Mutex
 	source *source
-	err    error // of building it
+	err    error // the error of building source
 	closed bool
 }
 
-// NewServer returns that of a filter chain.
+// NewServer returns the Server of a filter chain.
 func NewServer(t *resource.ServerTLS, all Providers) *Server { return &Server{config: t, all: all} }
 
-// Close ends the use of certificates: handshakes that begin later fail.
+// Close releases the certificates. Handshakes that begin later fail.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Server) use() (*source, error) {
 	return s.source, nil
 }
 
-// Handshake secures a connection. Certificates that have not been read yet are waited for. It
+// Handshake secures a connection. It waits for certificates that have not been read yet. It
 // closes rawConn if it fails.
 func (s *Server) Handshake(ctx context.Context, rawConn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	source, err := s.use()
@@ -92,24 +92,24 @@ func (s *Server) tlsConfig(identity, roots *certprovider.KeyMaterial) (*tls.Conf
 		}
 		return c, nil
 	}
-	// Which roots count depends on the certificate (A87), or there is more to check than they
-	// can say.
+	// crypto/tls can't do these checks: the roots depend on the certificate (A87), or the
+	// depth of the chain is limited, or clients must not get the names of the roots.
 	v := &verifier{roots: rootsOf(roots), depth: s.config.MaxDepth}
 	c.ClientAuth, c.VerifyConnection = tls.RequestClientCert, v.client
 	if s.config.RequireClientCert {
 		c.ClientAuth = tls.RequireAnyClientCert
 	}
 	if roots.SPIFFEBundleMap == nil && !s.config.HideRoots {
-		c.ClientCAs = roots.Roots // clients are told their names
+		c.ClientCAs = roots.Roots // the server sends clients the names of these roots
 	}
 	return c, nil
 }
 
-// Conn is a connection of a listener that knows how it is to be secured.
+// Conn is a connection of a listener that knows the connection's security settings.
 type Conn interface {
 	net.Conn
-	// XDSHandshake returns what secures the connection, nil for the fallback credentials; the
-	// connection below, which the handshake runs on; and when it has to be done by, the zero
-	// time if there is no bound.
+	// XDSHandshake returns the settings that secure the connection, or nil for the fallback
+	// credentials. below is the connection over which the handshake runs. deadline is when
+	// the handshake must be done; the zero time means no limit.
 	XDSHandshake() (s *Server, below net.Conn, deadline time.Time)
 }

@@ -14,14 +14,14 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
-// Providers are the instances of certificate providers of a bootstrap configuration, by name.
+// Providers are the certificate provider instances of a bootstrap configuration, by name.
 type Providers = map[string]*certprovider.BuildableConfig
 
-// source turns the certificates of one configuration into credentials. It is closed with its
-// last use after Close.
+// source makes credentials from the certificates of one configuration. It closes the providers
+// after Close, when its last use has ended.
 type source struct {
-	identity, roots certprovider.Provider // nil: none is configured
-	// config makes the configuration of TLS. Either may be nil, as above.
+	identity, roots certprovider.Provider // nil if none is configured
+	// config makes a TLS configuration. identity and roots are nil if the provider is nil.
 	config func(identity, roots *certprovider.KeyMaterial) (*tls.Config, error)
 
 	mu     sync.Mutex
@@ -30,14 +30,15 @@ type source struct {
 	made   made
 }
 
-// made is the credentials that were made last, and what of: connections keep the configuration
-// of TLS, and need one only for as long as the certificates stay.
+// made caches the credentials that were made last, and the certificates from which they were
+// made. Connections keep their TLS configuration, so they share one as long as the certificates
+// stay the same.
 type made struct {
 	identity, roots *certprovider.KeyMaterial
 	creds           credentials.TransportCredentials
 }
 
-// newSource builds the providers, one if it is for both.
+// newSource builds the providers. It builds only one if identity and roots are the same.
 func newSource(identity, roots resource.CertProvider, all Providers) (*source, error) {
 	s := &source{}
 	none := resource.CertProvider{}
@@ -74,7 +75,7 @@ func build(p resource.CertProvider, all Providers, o certprovider.BuildOptions) 
 	return provider, nil
 }
 
-// use keeps the source open until done is called. It is false once the source is closed.
+// use keeps the source open until done is called. It returns false if the source is closed.
 func (s *source) use() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +96,7 @@ func (s *source) done() {
 	}
 }
 
-// Close closes the providers once nobody uses them.
+// Close closes the providers, as soon as the source is not in use.
 func (s *source) Close() {
 	s.mu.Lock()
 	last := !s.closed && s.users == 0
@@ -109,13 +110,13 @@ func (s *source) Close() {
 func (s *source) close() {
 	for _, p := range []certprovider.Provider{s.identity, s.roots} {
 		if p != nil {
-			p.Close() // may be done twice
+			p.Close() // both may be the same provider; closing it twice is allowed
 		}
 	}
 }
 
-// credentials returns those with the certificates of the moment. It waits for certificates that
-// have not been read yet, as long as ctx allows.
+// credentials returns credentials with the current certificates. It waits for certificates that
+// have not been read yet, until ctx ends.
 func (s *source) credentials(ctx context.Context) (credentials.TransportCredentials, error) {
 	identity, err := material(ctx, s.identity)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
-// roots are what certificates have to come from: pool, or the system's if it is nil, unless
-// there are bundles.
+// roots are the trusted roots: those of the bundles if there are any, otherwise pool. A nil
+// pool means the system's roots.
 type roots struct {
 	pool    *x509.CertPool
 	bundles map[string]*spiffebundle.Bundle // by trust domain (A87)
@@ -33,7 +33,7 @@ func rootsOf(m *certprovider.KeyMaterial) roots {
 	return roots{pool: m.Roots, bundles: m.SPIFFEBundleMap}
 }
 
-// of returns the roots that count for a certificate.
+// of returns the roots that must verify a certificate.
 func (r roots) of(leaf *x509.Certificate) (*x509.CertPool, error) {
 	if r.bundles == nil {
 		return r.pool, nil
@@ -53,15 +53,16 @@ func (r roots) of(leaf *x509.Certificate) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// verifier verifies the peer's certificate in place of crypto/tls. It never changes.
+// verifier verifies the peer's certificate instead of crypto/tls. It is immutable.
 type verifier struct {
 	roots   roots
-	depth   uint32         // of a chain above the leaf, at most; 0: no bound
-	sans    []resource.SAN // any of which has to match; none: any name will do
-	autoSAN bool           // the name that was sent takes the place of sans
+	depth   uint32         // maximum number of certificates above the leaf; 0 means no limit
+	sans    []resource.SAN // at least one must match; if there are none, any name will do
+	autoSAN bool           // check the server name that was sent instead of sans
 }
 
-// server verifies a server's certificate. crypto/tls calls it in each handshake.
+// server verifies a server's certificate. crypto/tls calls it in each handshake, also if a session
+// is resumed.
 func (v *verifier) server(state tls.ConnectionState) error {
 	if err := v.chain(state.PeerCertificates, x509.ExtKeyUsageServerAuth); err != nil {
 		return err
@@ -82,8 +83,8 @@ func (v *verifier) server(state tls.ConnectionState) error {
 	}
 }
 
-// client verifies a client's certificate, if there is one: whether there has to be one is the
-// business of crypto/tls.
+// client verifies a client's certificate if there is one. crypto/tls checks whether there
+// must be one.
 func (v *verifier) client(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return nil
@@ -115,7 +116,8 @@ func (v *verifier) chain(certs []*x509.Certificate, usage x509.ExtKeyUsage) erro
 	return fmt.Errorf("xds: certificate check failure: the chain of certificates is longer than max_verify_depth, %d, allows", v.depth)
 }
 
-// anySAN reports whether a subject alternative name of the certificate matches (A29).
+// anySAN reports whether a subject alternative name of the certificate matches any of sans
+// (A29).
 func (v *verifier) anySAN(leaf *x509.Certificate) bool {
 	for i := range v.sans {
 		if matchSAN(&v.sans[i], leaf) {
@@ -125,7 +127,7 @@ func (v *verifier) anySAN(leaf *x509.Certificate) bool {
 	return false
 }
 
-// matchSAN looks at the names of the matcher's kind.
+// matchSAN reports whether a name of the matcher's kind matches.
 func matchSAN(m *resource.SAN, leaf *x509.Certificate) bool {
 	wants := func(k resource.SANKind) bool { return m.Kind == resource.AnySAN || m.Kind == k }
 	return wants(resource.DNSSAN) && matchDNSNames(&m.Name, leaf) ||
@@ -134,7 +136,8 @@ func matchSAN(m *resource.SAN, leaf *x509.Certificate) bool {
 		wants(resource.URISAN) && slices.ContainsFunc(leaf.URIs, func(u *url.URL) bool { return u.String() != "" && m.Name.Match(u.String()) })
 }
 
-// matchDNSNames heeds wildcards of the certificate's in an exact match.
+// matchDNSNames takes wildcards in the certificate's names into account if the match is
+// exact.
 func matchDNSNames(m *match.String, leaf *x509.Certificate) bool {
 	want, isExact := m.ExactText()
 	return slices.ContainsFunc(leaf.DNSNames, func(name string) bool {
@@ -142,8 +145,8 @@ func matchDNSNames(m *match.String, leaf *x509.Certificate) bool {
 	})
 }
 
-// matchDNS reports whether a certificate's DNS name, which may have an asterisk as its whole
-// first label, is for a host (RFC 6125, section 6.4.3).
+// matchDNS reports whether a DNS name in a certificate matches a host. The whole first label
+// of the name may be an asterisk (RFC 6125, section 6.4.3).
 func matchDNS(host, pattern string) bool {
 	host, pattern = strings.TrimSuffix(host, "."), strings.TrimSuffix(pattern, ".")
 	if host == "" || pattern == "" {

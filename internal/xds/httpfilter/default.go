@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Default returns the filters that no environment variable switches on.
+// Default returns a Registry with the router and fault injection, for callers that bring
+// none of their own.
 var Default = sync.OnceValue(func() *Registry {
 	return NewRegistry(Router{}, Fault{})
 })

@@ -14,28 +14,29 @@ import (
 	"google.golang.org/grpc/internal/xds/match"
 )
 
-// Fault is fault injection on clients (A33).
+// Fault is the filter for fault injection on clients (A33).
 type Fault struct{}
 
-// FaultConfig says which faults RPCs meet.
+// FaultConfig says which faults to inject into RPCs.
 type FaultConfig struct {
-	Delay *FaultDelay // nil: none
-	Abort *FaultAbort // nil: none
-	// MaxActive bounds the faults of the process that are under way at a time.
+	Delay *FaultDelay // nil means no delay
+	Abort *FaultAbort // nil means no abort
+	// MaxActive limits the number of faults that are in progress at a time in the process.
 	MaxActive uint32
 }
 
-// FaultDelay holds RPCs before anything is sent.
+// FaultDelay delays RPCs before anything is sent.
 type FaultDelay struct {
-	Share match.Fraction // with ByHeader: the most that headers may ask for
-	// ByHeader says that the RPC's headers name the delay.
+	Share match.Fraction // with ByHeader, the largest share that headers may ask for
+	// ByHeader says to take the delay from the RPC's headers.
 	ByHeader bool
 	Delay    time.Duration
-	// Per is the denominator of the share that headers may ask for.
+	// Per is the denominator of the share in headers.
 	Per uint32
 }
 
-// FaultAbort ends RPCs before anything is sent.
+// FaultAbort ends RPCs before anything is sent. Share, ByHeader and Per are as in
+// FaultDelay.
 type FaultAbort struct {
 	Share    match.Fraction
 	ByHeader bool
@@ -139,7 +140,7 @@ func denominator(in *typev3.FractionalPercent) uint32 {
 	}
 }
 
-// CodeOfHTTP is the code of an RPC that ends with an HTTP status and no other
+// CodeOfHTTP returns the code of an RPC that ends with an HTTP status but no gRPC status
 // (grpc/doc/http-grpc-status-mapping.md).
 func CodeOfHTTP(status int) codes.Code {
 	switch status {

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Headers that name faults (A33).
+// The headers that ask for faults (A33).
 const (
 	headerAbortHTTP  = "x-envoy-fault-abort-request"
 	headerAbortGRPC  = "x-envoy-fault-abort-grpc-request"
@@ -26,10 +26,10 @@ const (
 	headerDelayShare = "x-envoy-fault-delay-request-percentage"
 )
 
-// activeFaults counts those of the process.
+// activeFaults counts the faults that are in progress in the process.
 var activeFaults atomic.Int64
 
-// faults injects those of a configuration.
+// faults injects the faults of a configuration.
 type faults struct {
 	config *FaultConfig
 	active *atomic.Int64
@@ -45,7 +45,7 @@ func (Fault) Client(i Instance) rpcconfig.Interceptor {
 	return &faults{config: c, active: &activeFaults, roll: rand.Uint32N}
 }
 
-// Begin implements rpcconfig.Interceptor: the delay comes first, then the abort.
+// Begin implements rpcconfig.Interceptor. The delay comes first, then the abort.
 func (f *faults) Begin(ctx context.Context, _ rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
 	md, _ := metadata.FromOutgoingContext(ctx)
 	if err := f.delay(ctx, md); err != nil {
@@ -55,14 +55,14 @@ func (f *faults) Begin(ctx context.Context, _ rpcconfig.RPC, next func(context.C
 	switch {
 	case !aborts:
 		return next(ctx)
-	case code == codes.OK: // as if the server had sent nothing but this status
+	case code == codes.OK: // as if the server had sent only this status
 		return ended{ctx}, nil
 	default:
 		return nil, status.Error(code, "RPC terminated due to fault injection")
 	}
 }
 
-// begin counts a fault, unless there are too many.
+// begin counts a fault. It returns false, and counts nothing, if there are too many.
 func (f *faults) begin() bool {
 	if f.active.Add(1) <= int64(f.config.MaxActive) {
 		return true
@@ -73,7 +73,8 @@ func (f *faults) begin() bool {
 
 func (f *faults) end() { f.active.Add(-1) }
 
-// hits rolls for a share, which a header may make smaller.
+// hits decides at random whether a fault happens. text, if present, is a header that may
+// reduce the share.
 func (f *faults) hits(share match.Fraction, per uint32, text string, present bool) bool {
 	if n, err := strconv.ParseUint(text, 10, 32); present && err == nil {
 		share = min(share, match.Fraction(min(n*uint64(match.All)/uint64(per), uint64(match.All))))
@@ -81,7 +82,7 @@ func (f *faults) hits(share match.Fraction, per uint32, text string, present boo
 	return share > 0 && share.Match(f.roll(uint32(match.All)))
 }
 
-// delay waits, if the RPC is to. The error is that of the context.
+// delay delays the RPC if the configuration says so. It fails if the context ends meanwhile.
 func (f *faults) delay(ctx context.Context, md metadata.MD) error {
 	d := f.config.Delay
 	if d == nil {
@@ -112,7 +113,7 @@ func (f *faults) delay(ctx context.Context, md metadata.MD) error {
 	}
 }
 
-// abort says whether the RPC ends with a code.
+// abort returns the code that the RPC must end with, and whether it must end.
 func (f *faults) abort(md metadata.MD) (code codes.Code, aborts bool) {
 	a := f.config.Abort
 	if a == nil {
@@ -129,12 +130,12 @@ func (f *faults) abort(md metadata.MD) (code codes.Code, aborts bool) {
 	if !f.hits(a.Share, a.Per, share, present) || !f.begin() {
 		return 0, false
 	}
-	f.end() // it is over at once
+	f.end() // the fault is over at once
 	return code, true
 }
 
-// abortOf reads the headers; that with an HTTP status comes first. What is not valid is as if
-// it were not there.
+// abortOf returns the code that the headers ask for. The header with an HTTP status takes
+// precedence. A header that is not valid is ignored.
 func abortOf(md metadata.MD) (codes.Code, bool) {
 	if text, ok := first(md, headerAbortHTTP); ok {
 		if n, err := strconv.Atoi(text); err == nil && n >= 200 && n < 600 {
@@ -156,7 +157,7 @@ func first(md metadata.MD, name string) (string, bool) {
 	return "", false
 }
 
-// ended is a stream that ended well with nothing on it.
+// ended is a stream that has ended with OK and without messages.
 type ended struct{ ctx context.Context }
 
 func (ended) Header() (metadata.MD, error) { return nil, nil }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package httpfilter holds the HTTP filters of xDS (gRFC A39): what an RPC passes through on its
-// way out of a client, or into a server, as Listeners say and routes override.
+// Package httpfilter has the HTTP filters of xDS (gRFC A39). An RPC passes through them before
+// it leaves a client, or after it has reached a server. Listeners list the filters, and routes
+// can override their configurations.
 //
-// A Kind reads its messages once, when a resource comes, into a Config, which never changes.
-// Kinds are found by the type of these messages, in a Registry.
+// A Kind parses its messages once, when a resource arrives, into a Config, which never changes.
+// A Registry finds the Kind for the type of a message.
 package httpfilter
 
 import (
@@ -20,54 +21,57 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Side is a set of the places where a filter works.
+// Side is a set of the sides on which a filter works.
 type Side uint8
 
-// A filter works in one of these, or in both.
+// A filter works on clients, on servers, or on both.
 const (
 	Client Side = 1 << iota
 	Server
 )
 
-// Config is what a filter is to do. It never changes.
+// Config is the configuration of a filter. It never changes.
 type Config any
 
-// Kind is a sort of filter.
+// Kind is a kind of filter.
 type Kind interface {
-	// Types returns the names of the messages that it reads, without "type.googleapis.com/".
+	// Types returns the names of the messages that the filter parses, without
+	// "type.googleapis.com/".
 	Types() []string
-	// Sides says where it works.
+	// Sides returns the sides on which the filter works.
 	Sides() Side
-	// Terminal reports whether it is the last of a chain, as the router is.
+	// Terminal reports whether the filter must be the last one of a chain, as the router is.
 	Terminal() bool
-	// Parse reads the message of a list of filters.
+	// Parse parses the message in a Listener's list of filters.
 	Parse(m Message) (Config, error)
-	// ParseOverride reads the message of a virtual host, route or weighted cluster. It fails if
-	// the filter has no overrides, or has another message for them.
+	// ParseOverride parses the message in a virtual host, route or weighted cluster. It fails if
+	// the filter has no overrides, or a message of another type for them.
 	ParseOverride(m Message) (Config, error)
 }
 
-// Message is the configuration of a filter as it came.
+// Message is the serialized configuration of a filter.
 type Message struct {
 	// Type is the name of the message.
 	Type string
-	// Raw is the message, serialized. It is nil if there is a Struct.
+	// Raw is the serialized message. It is nil if Struct is set.
 	Raw []byte
-	// Struct is the message as TypedStruct has it.
+	// Struct is the message if it came in a TypedStruct.
 	Struct *structpb.Struct
-	// Origin is where the message comes from.
+	// Origin says where the message comes from.
 	Origin Origin
 }
 
-// Origin says what messages may refer to, and what they are trusted with.
+// Origin says what a message may refer to, and what it is trusted with.
 type Origin struct {
-	// Bootstrap is the configuration of the client that got them; nil: none.
+	// Bootstrap is the bootstrap configuration of the client that received the message. It may
+	// be nil.
 	Bootstrap *bootstrap.Config
-	// Trusted says that the control plane may choose servers that RPCs are shown to (A81, A102).
+	// Trusted says that the control plane may choose servers to which filters send RPCs'
+	// contents (A81, A102).
 	Trusted bool
 }
 
-// Unmarshal reads the message. One that came as a Struct can't be read so.
+// Unmarshal decodes the message. It fails if the message came in a TypedStruct.
 func (m *Message) Unmarshal(to proto.Message) error {
 	if want := string(to.ProtoReflect().Descriptor().FullName()); m.Type != want {
 		return fmt.Errorf("type %q; want %s here", m.Type, want)
@@ -78,14 +82,14 @@ func (m *Message) Unmarshal(to proto.Message) error {
 	return proto.Unmarshal(m.Raw, to)
 }
 
-// Registry finds kinds of filters by the messages they read. It must not change once it is in
-// use.
+// Registry finds kinds of filters by the type of their messages. It must not change once it is
+// in use.
 type Registry struct {
 	byType map[string]Kind
 	origin Origin
 }
 
-// NewRegistry returns one with the kinds.
+// NewRegistry returns a Registry with the kinds.
 func NewRegistry(kinds ...Kind) *Registry {
 	r := &Registry{byType: make(map[string]Kind)}
 	for _, k := range kinds {
@@ -96,24 +100,23 @@ func NewRegistry(kinds ...Kind) *Registry {
 	return r
 }
 
-// From returns a Registry with the same kinds, for messages of an origin.
+// From returns a Registry with the same kinds, for messages of this origin.
 func (r *Registry) From(o Origin) *Registry { return &Registry{byType: r.byType, origin: o} }
 
-// errUnknown is about a message that no filter reads.
+// errUnknown is the error for a message that no filter parses.
 type errUnknown string
 
 func (e errUnknown) Error() string {
 	return fmt.Sprintf("no HTTP filter is known for type %q", string(e))
 }
 
-// IsUnknown reports whether an error of Find, Parse or ParseOverride means that there is no such
-// filter.
+// IsUnknown reports whether an error of Find or Override means that there is no such filter.
 func IsUnknown(err error) bool {
 	var e errUnknown
 	return errors.As(err, &e)
 }
 
-// Find returns the kind for a message, which may be in a TypedStruct.
+// Find returns the kind for a message, and the message, which may be in a TypedStruct.
 func (r *Registry) Find(in *anypb.Any) (Kind, Message, error) {
 	m := Message{Type: string(in.MessageName()), Raw: in.GetValue(), Origin: r.origin}
 	switch m.Type {
@@ -144,11 +147,11 @@ func (m *Message) fromStruct(url string, value *structpb.Struct) {
 	m.Type, m.Raw, m.Struct = string((&anypb.Any{TypeUrl: url}).MessageName()), nil, value
 }
 
-// Disabled is what overrides a filter that is switched off, of whatever kind.
+// Disabled is the Config of an override that disables a filter of any kind.
 type Disabled struct{}
 
-// Override reads what a virtual host, route or weighted cluster has for one filter. The kind is
-// nil if the filter is not known, and may be ignored, and if the Config is Disabled.
+// Override parses what a virtual host, route or weighted cluster has for one filter. The kind is
+// nil if the filter is unknown and may be ignored, and if the Config is Disabled.
 func (r *Registry) Override(in *anypb.Any) (Kind, Config, error) {
 	optional := false
 	if in.MessageName() == "envoy.config.route.v3.FilterConfig" {

@@ -11,46 +11,48 @@ import (
 	"google.golang.org/grpc/internal/rpcconfig"
 )
 
-// ClientKind is a Kind that does something to a client's RPCs.
+// ClientKind is a Kind that handles a client's RPCs.
 type ClientKind interface {
 	Kind
-	// Client returns what the filter does to the RPCs of a route, nil for nothing. It is called
-	// when the route's configuration comes, not for each RPC.
+	// Client returns the filter for the RPCs of a route, or nil if it does nothing. It is
+	// called when the route's configuration arrives, not for each RPC.
 	Client(Instance) rpcconfig.Interceptor
 }
 
-// ServerKind is a Kind that does something to a server's RPCs.
+// ServerKind is a Kind that handles a server's RPCs.
 type ServerKind interface {
 	Kind
 	// Server is like Client.
 	Server(Instance) rpcconfig.Filter
 }
 
-// Instance is a filter of a list, as one route has it.
+// Instance is one filter of a list, as it applies to one route.
 type Instance struct {
-	// Name is that of the list.
+	// Name is the name of the filter in the list.
 	Name string
-	// Config is what Parse made of the list's message.
+	// Config is what Parse has returned for the filter in the list.
 	Config Config
-	// Override is what ParseOverride made of the most specific override, nil without any.
+	// Override is what ParseOverride has returned for the most specific override. It is nil if
+	// there is none.
 	Override Config
-	// Memory is that of the channel or the listener. Nil: nothing is kept.
+	// Memory belongs to the channel or the listener. If it is nil, nothing is kept.
 	Memory *Memory
-	// Channel is what a client's filter is in. Nil on servers.
+	// Channel describes the channel of a client's filter. It is nil on servers.
 	Channel *Channel
 }
 
-// Channel is what filters know of the channel that they are in.
+// Channel is what filters know about their channel.
 type Channel struct {
-	// Target is the channel's, as metrics name it (A66).
+	// Target is the channel's target, as metrics name it (A66).
 	Target string
-	// Authority is that of RPCs which choose no other.
+	// Authority is the authority of RPCs that do not set their own.
 	Authority string
-	// Metrics receives what filters record. Nil: nobody does.
+	// Metrics receives what filters record. If it is nil, nothing is recorded.
 	Metrics estats.MetricsRecorder
 }
 
-// Effective returns the override if there is one, for filters that have one type of Config.
+// Effective returns the override if there is one, and otherwise Config. It is for filters whose
+// two kinds of configuration have one type.
 func (i *Instance) Effective() Config {
 	if i.Override != nil {
 		return i.Override
@@ -58,34 +60,35 @@ func (i *Instance) Effective() Config {
 	return i.Config
 }
 
-// Memory is what filters keep from one version of a configuration to the next (A83). Each
-// channel, and each listener of a server, has one. What is forgotten is closed, if it is an
-// io.Closer. Its methods are safe for concurrent use; the zero value is empty.
+// Memory keeps values of filters from one version of a configuration to the next (A83). Each
+// channel, and each listener of a server, has one. A value that is removed is closed if it is
+// an io.Closer. The methods are safe for concurrent use. The zero value is empty.
 type Memory struct {
 	mu       sync.Mutex
 	old, now map[memoryKey]any
 	atEnd    map[*func()]struct{}
 }
 
-// memoryKey keeps filters of different kinds apart.
+// memoryKey separates the values of filters of different kinds.
 type memoryKey struct {
 	kind reflect.Type
 	name string
 }
 
-// Renew begins a new version: what no filter asks for before the next Renew is forgotten then.
+// Renew begins a new version. The next Renew or Settle removes the values of the version
+// before, except those that filters ask for until then.
 func (m *Memory) Renew() {
 	m.mu.Lock()
 	gone := m.old
 	m.old, m.now = m.now, nil
-	for key := range m.old { // what is kept for another version is in both
+	for key := range m.old { // values that filters have asked for again are in both maps
 		delete(gone, key)
 	}
 	m.mu.Unlock()
 	closeAll(gone)
 }
 
-// Settle ends a version: what no filter has asked for since Renew is forgotten.
+// Settle ends a version. It removes the values that no filter has asked for since Renew.
 func (m *Memory) Settle() {
 	m.mu.Lock()
 	gone := m.old
@@ -97,7 +100,7 @@ func (m *Memory) Settle() {
 	closeAll(gone)
 }
 
-// Close forgets everything. Filters must not ask for anything afterwards.
+// Close removes all values. Filters must not ask for values afterwards.
 func (m *Memory) Close() {
 	m.Renew()
 	m.Settle()
@@ -110,8 +113,8 @@ func (m *Memory) Close() {
 	}
 }
 
-// AtEnd has f called by Close, for what an RPC holds whose application forgets it. stop ends
-// that. On a nil Memory it does nothing.
+// AtEnd makes Close call f, which releases what an abandoned RPC holds. stop undoes that. On a
+// nil Memory AtEnd does nothing.
 func (m *Memory) AtEnd(f func()) (stop func()) {
 	if m == nil {
 		return func() {}
@@ -129,17 +132,18 @@ func (m *Memory) AtEnd(f func()) (stop func()) {
 	}
 }
 
-// closeAll closes what can be. Nothing is locked: closing may take a while.
+// closeAll closes the values that can be closed. The caller must not hold a lock, because
+// closing may take a while.
 func closeAll(gone map[memoryKey]any) {
 	for _, v := range gone {
 		if c, ok := v.(io.Closer); ok {
-			_ = c.Close() // nobody is left to be told
+			_ = c.Close() // there is no caller to return an error to
 		}
 	}
 }
 
-// Kept returns what there is of type T by a name, or else what make makes, which is then kept.
-// Without a Memory nothing is.
+// Kept returns the value of type T that is kept under name. If there is none, it calls make and
+// keeps the result. With a nil Memory it keeps nothing.
 func Kept[T any](m *Memory, name string, make func() T) T {
 	if m == nil {
 		return make()

@@ -10,10 +10,11 @@ import (
 	"google.golang.org/grpc/internal/xds/unknown"
 )
 
-// RBAC lets a server turn RPCs away by who sends them and what they want (A41).
+// RBAC is the filter by which a server rejects RPCs, depending on who sends them and what
+// they ask for (A41).
 type RBAC struct{}
 
-// RBACConfig is the policy of a chain or a route.
+// RBACConfig is the policy of a filter chain or a route.
 type RBACConfig struct {
 	// Policy is nil if all RPCs may pass.
 	Policy *rbacxds.Policy
@@ -45,19 +46,19 @@ func (RBAC) Parse(m Message) (Config, error) {
 	return readRBAC(&in)
 }
 
-// ParseOverride implements Kind. A route that names no policy lets all RPCs pass.
+// ParseOverride implements Kind. An override without a policy lets all RPCs pass.
 func (RBAC) ParseOverride(m Message) (Config, error) {
 	var in rbacv3.RBACPerRoute
 	if err := m.Unmarshal(&in); err != nil {
 		return nil, err
 	}
-	if err := unknown.Field(&in); err != nil { // a policy may be what is not known
+	if err := unknown.Field(&in); err != nil { // an unknown field could be a policy
 		return nil, err
 	}
 	return readRBAC(in.GetRbac())
 }
 
-// readRBAC leaves alone shadow rules, as A41 does.
+// readRBAC ignores shadow rules, as A41 demands.
 func readRBAC(in *rbacv3.RBAC) (Config, error) {
 	if in.GetMatcher() != nil {
 		return nil, errors.New("matcher: not supported; use rules")

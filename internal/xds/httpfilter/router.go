@@ -8,8 +8,8 @@ import (
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
 )
 
-// Router is the end of each chain: from there on routing goes by the resources (A39). What its
-// message says is ignored.
+// Router is the terminal filter of each chain. After it an RPC is routed as the resources say
+// (A39). The contents of its message are ignored.
 type Router struct{}
 
 // Types implements Kind.
@@ -18,7 +18,7 @@ func (Router) Types() []string { return []string{"envoy.extensions.filters.http.
 // Sides implements Kind.
 func (Router) Sides() Side { return Client | Server }
 
-// Terminal implements Kind: it is true.
+// Terminal implements Kind. It returns true.
 func (Router) Terminal() bool { return true }
 
 // Parse implements Kind. The Config is a Router.
@@ -26,7 +26,7 @@ func (Router) Parse(m Message) (Config, error) {
 	return Router{}, m.Unmarshal(&routerv3.Router{})
 }
 
-// ParseOverride implements Kind: it fails.
+// ParseOverride implements Kind. It always fails.
 func (Router) ParseOverride(Message) (Config, error) {
 	return nil, errors.New("the router has no overrides")
 }

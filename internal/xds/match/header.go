@@ -11,7 +11,7 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 )
 
-// headerKind says what a Header looks at.
+// headerKind says which property of a header counts.
 type headerKind uint8
 
 const (
@@ -20,17 +20,17 @@ const (
 	headerPresent
 )
 
-// Header matches a header by its value, or by its being there.
+// Header matches a header by its value, or by its presence.
 type Header struct {
 	name       string
 	kind       headerKind
 	invert     bool
-	present    bool // what headerPresent wants
+	present    bool // the presence that headerPresent requires
 	text       String
 	start, end int64 // headerRange: start <= value < end
 }
 
-// ParseHeader makes a matcher of Envoy's (A28, A63).
+// ParseHeader converts Envoy's matcher (A28, A63).
 func ParseHeader(m *routev3.HeaderMatcher) (Header, error) {
 	h := Header{name: strings.ToLower(m.GetName()), invert: m.GetInvertMatch()}
 	if h.name == "" {
@@ -74,12 +74,12 @@ func (h *Header) read(m *routev3.HeaderMatcher) (err error) {
 	return err
 }
 
-// Name is the header's, in lower case.
+// Name returns the name of the header in lower case.
 func (h *Header) Name() string { return h.name }
 
-// Match takes the header's value, which of several is all of them with commas between, and
-// whether there is one. What is not there is matched by nothing but present_match, inverted or
-// not (A41).
+// Match reports whether a header matches. value is the header's value; several values are
+// joined with commas. present says whether the header is there. Only present_match, inverted
+// or not, can match a missing header (A41).
 func (h *Header) Match(value string, present bool) bool {
 	if h.kind == headerPresent {
 		return (present == h.present) != h.invert
@@ -95,7 +95,7 @@ func (h *Header) matchValue(value string) bool {
 	return h.text.Match(value)
 }
 
-// String is for messages.
+// String returns a description for messages.
 func (h *Header) String() string {
 	not := ""
 	if h.invert {

@@ -10,7 +10,7 @@ import (
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 )
 
-// ParsePath makes a matcher of a route's path (A28).
+// ParsePath converts the path matcher of a route (A28).
 func ParsePath(m *routev3.RouteMatch) (String, error) {
 	folded := m.GetCaseSensitive() != nil && !m.GetCaseSensitive().GetValue()
 	switch p := m.GetPathSpecifier().(type) {
@@ -31,13 +31,13 @@ func ParsePath(m *routev3.RouteMatch) (String, error) {
 	}
 }
 
-// Fraction is a share of requests, in millionths.
+// Fraction is a share of requests in millionths.
 type Fraction uint32
 
-// All is every request.
+// All is the share of all requests.
 const All Fraction = 1_000_000
 
-// ParseFraction returns the share, at most all.
+// ParseFraction converts Envoy's percentage. The result is at most All.
 func ParseFraction(p *typev3.FractionalPercent) (Fraction, error) {
 	per := uint64(0)
 	switch p.GetDenominator() {
@@ -53,5 +53,6 @@ func ParseFraction(p *typev3.FractionalPercent) (Fraction, error) {
 	return Fraction(min(uint64(p.GetNumerator())*per, uint64(All))), nil
 }
 
-// Match says whether a request is in the share; roll is its random number below All.
+// Match reports whether a request is in the share. roll is the request's random number
+// below All.
 func (f Fraction) Match(roll uint32) bool { return roll < uint32(f) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package match holds the matchers that xDS resources are made of, parsed once into values that
-// never change: strings (gRFC A63), headers and paths (A28), shares of requests. Matching
+// Package match has the matchers that xDS resources consist of: for strings (gRFC A63), headers and
+// paths (A28), and shares of requests. They are parsed once into values that never change. Matching
 // allocates nothing.
 package match
 
@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/internal/regex"
 )
 
-// stringKind says how a String looks at text.
+// stringKind says how a String compares text.
 type stringKind uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	pattern
 )
 
-// String matches text. The zero value matches the empty string alone.
+// String matches text. The zero value matches only the empty string.
 type String struct {
 	kind   stringKind
 	folded bool
@@ -35,10 +35,10 @@ type String struct {
 	re     *regexp.Regexp
 }
 
-// Exact returns a matcher for one text.
+// Exact returns a matcher that matches only text.
 func Exact(text string) String { return String{text: text} }
 
-// ParseString makes a matcher of Envoy's. Letter case counts in patterns, whatever ignore_case
+// ParseString converts Envoy's matcher. Case always counts in regular expressions, whatever ignore_case
 // says (A63).
 func ParseString(m *matcherv3.StringMatcher) (String, error) {
 	folded := m.GetIgnoreCase()
@@ -69,8 +69,8 @@ func nonEmpty(s String, field string) (String, error) {
 	return s, nil
 }
 
-// Regex returns a matcher for text that the whole of a regular expression matches, within the bounds of
-// package regex.
+// Regex returns a matcher for texts that the regular expression matches as a whole. It fails if the
+// expression exceeds the limits of package regex.
 func Regex(expr string) (String, error) {
 	re, err := regex.Whole(expr)
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *String) Match(s string) bool {
 	}
 }
 
-// ExactText returns the text if it is the only one that matches, but for letter case.
+// ExactText returns the text if it is the only one that matches, apart from case.
 func (m *String) ExactText() (text string, ok bool) { return m.text, m.kind == exact }
 
 func (m *String) same(s string) bool {
@@ -117,12 +117,12 @@ func (m *String) in(s string) bool {
 	return false
 }
 
-// Equal reports whether two matchers match the same for the same reason.
+// Equal reports whether two matchers match the same texts for the same reason.
 func (m String) Equal(o String) bool {
 	return m.kind == o.kind && m.folded == o.folded && m.text == o.text
 }
 
-// String is for messages.
+// String returns a description for messages.
 func (m String) String() string {
 	name := [...]string{"exact", "prefix", "suffix", "contains", "regex"}[m.kind]
 	if m.folded {
@@ -131,7 +131,7 @@ func (m String) String() string {
 	return fmt.Sprintf("%s %q", name, m.text)
 }
 
-// foldEqual compares without regard to the case of ASCII letters.
+// foldEqual compares two texts and ignores the case of ASCII letters.
 func foldEqual(a, b string) bool {
 	if len(a) != len(b) {
 		return false

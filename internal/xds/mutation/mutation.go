@@ -11,11 +11,12 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// maxLength bounds names and values.
+// maxLength is the maximum length of names and values, in bytes.
 const maxLength = 16384
 
-// Apply returns md with changes: first what is to be set, in order, then what is to go, as the
-// published module has it. md itself stays as it was. An error that is no DisallowedError says what is not valid.
+// Apply returns a copy of md with changes. It first sets the headers in set, in order, and then deletes those
+// in remove, as the published module does. It does not change md. An error that is not a DisallowedError says
+// which change is not valid.
 func (r *Rules) Apply(md metadata.MD, set []*corev3.HeaderValueOption, remove []string) (metadata.MD, error) {
 	if len(set) == 0 && len(remove) == 0 {
 		return md, nil
@@ -75,8 +76,8 @@ func (r *Rules) set(md metadata.MD, option *corev3.HeaderValueOption) error {
 	return nil
 }
 
-// valueOf checks a name and returns its value, which is in raw_value for a binary one and in value
-// for others, or in the other one where that is empty.
+// valueOf checks a header's name and value and returns the value. The value of a binary header is in
+// raw_value, and that of any other header in value. If that field is empty, valueOf takes the other one.
 func valueOf(h *corev3.HeaderValue) (string, error) {
 	name := h.GetKey()
 	if len(name) > maxLength {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mutation changes the metadata of RPCs as servers beside them say (gRFC A92, A93), in
-// the bounds of rules that the control plane sets.
+// Package mutation changes the metadata of RPCs in the way that an external server asks for
+// (gRFC A92, A93), within the rules that the control plane sets.
 package mutation
 
 import (
@@ -13,17 +13,17 @@ import (
 	"google.golang.org/grpc/internal/xds/match"
 )
 
-// Rules say which names may be changed: what disallows one counts, and an expression that allows
-// names allows no others, as in the published module. The zero value allows all but those that
-// nobody may change: "host", and what begins with a colon.
+// Rules say which headers may be changed. A header that disallow matches may not. If allow is
+// set, only headers that it matches may, as in the published module. "host", and names that
+// begin with a colon, may never be changed. The zero value allows all others.
 type Rules struct {
 	none            bool
-	allow, disallow *match.String // nil: not set
-	// fail says that what is not allowed fails the RPC; otherwise it is left out.
+	allow, disallow *match.String // nil if not set
+	// fail says that a change that is not allowed fails the RPC. Otherwise it is ignored.
 	fail bool
 }
 
-// ParseRules reads a message; nil is no rules.
+// ParseRules parses a message. Nil means no rules.
 func ParseRules(in *rulesv3.HeaderMutationRules) (r Rules, err error) {
 	if r.allow, err = parseRegex(in.GetAllowExpression()); err != nil {
 		return Rules{}, fmt.Errorf("allow_expression: %w", err)
@@ -43,7 +43,8 @@ func parseRegex(in *matcherv3.RegexMatcher) (*match.String, error) {
 	return &s, err
 }
 
-// DisallowedError is about a name that the rules have an RPC fail for.
+// DisallowedError is the name of a header that may not be changed, if the rules make the RPC
+// fail because of that.
 type DisallowedError string
 
 // Error implements error.
@@ -51,7 +52,7 @@ func (e DisallowedError) Error() string {
 	return fmt.Sprintf("the rules for header mutations do not allow %q", string(e))
 }
 
-// check says whether a name may be changed. The error ends the RPC.
+// check reports whether a header may be changed. An error must end the RPC.
 func (r *Rules) check(name string) (allowed bool, err error) {
 	switch {
 	case name == "host" || strings.HasPrefix(name, ":"): // never an error

@@ -13,20 +13,20 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Scheme is that of targets.
+// Scheme is the scheme of the targets that this package resolves.
 const Scheme = "xds"
 
-// Builder makes Resolvers.
+// Builder is a resolver.Builder that makes Resolvers.
 type Builder struct {
-	// Pool has the clients. Nil means that of the process.
+	// Pool provides the xDS clients. Nil means the pool of the process.
 	Pool *xdsclient.Pool
 }
 
 // Scheme implements resolver.Builder.
 func (Builder) Scheme() string { return Scheme }
 
-// Build implements resolver.Builder. It fails where there is no bootstrap configuration, or one
-// without the authority of the target.
+// Build implements resolver.Builder. It fails if there is no bootstrap configuration, or if the
+// bootstrap configuration does not have the authority of the target.
 func (b Builder) Build(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	pool := b.Pool
 	if pool == nil {

@@ -19,41 +19,43 @@ import (
 
 var logger = grpclog.Component("xds")
 
-// Resolver is a resolver.Resolver. It is told what the channel goes by, as a dependency.Watcher.
+// Resolver is a resolver.Resolver. As a dependency.Watcher it receives the channel's
+// configuration.
 type Resolver struct {
 	// Immutable once Build has returned.
 	cc      resolver.ClientConn
 	client  *xdsclient.Client
 	release func()
-	channel uint64             // what hash policies know of the channel (A42)
-	known   httpfilter.Channel // what filters do
+	channel uint64             // identifies the channel to hash policies (A42)
+	known   httpfilter.Channel // describes the channel to filters
 
 	manager *dependency.Manager
 
 	work   serializer.Serializer
 	closed atomic.Bool
 
-	// The rest belongs to what runs in work.
-	config        *dependency.Config  // the last that could be used
-	clusters      map[string]*cluster // by the names of the cluster manager's children
-	selector      rpcconfig.Selector  // in use
+	// Only functions that run in work use the fields below.
+	config        *dependency.Config  // the last one that could be used
+	clusters      map[string]*cluster // by the name of the cluster manager's child
+	selector      rpcconfig.Selector  // the one in use
 	serviceConfig *serviceconfig.ParseResult
 	memory        httpfilter.Memory // of the listener's filters
 }
 
-// cluster is a child of the cluster manager.
+// cluster is a child of the cluster manager: a cluster, or a cluster specifier plugin.
 type cluster struct {
-	name   string // the child's
+	name   string // of the child
 	policy json.RawMessage
-	// users counts the selector in use and RPCs. Only what runs in Resolver.work, and RPCs with
-	// a use of the selector's behind them, may raise it from 0.
+	// users counts the selector in use, if it needs the cluster, and RPCs. hold, which runs in
+	// Resolver.work, may raise it from 0. newRPC raises it while the selector has a use, and so never
+	// from 0. Everything else must call useAgain.
 	users atomic.Int64
-	// unsubscribe ends the watch of the cluster; nil for a plugin.
+	// unsubscribe ends the watch of the cluster. It is nil for a plugin.
 	unsubscribe func()
 	resolver    *Resolver
 }
 
-// useAgain adds a use, unless there is none.
+// useAgain adds a use if the cluster still has at least one, and reports whether it did.
 func (c *cluster) useAgain() bool {
 	for n := c.users.Load(); n > 0; n = c.users.Load() {
 		if c.users.CompareAndSwap(n, n+1) {
@@ -70,15 +72,16 @@ func (c *cluster) done() {
 	}
 }
 
-// holder is a selector that has uses of clusters.
+// holder is a selector that has uses of clusters, which keep these from being removed.
 type holder interface {
 	rpcconfig.Selector
-	// held are the clusters that it has a use of.
+	// held returns the clusters that the selector has a use of.
 	held() []*cluster
 }
 
-// hold returns the child with a name, with one more use. policy makes it if it is not there; it
-// belongs to a cluster of that name unless that is "".
+// hold returns the child called name and adds a use of it. If there is no such child, hold makes
+// one with the policy. watched is the cluster to watch for the child, or "" if the child is a
+// plugin.
 func (r *Resolver) hold(name, watched string, policy json.RawMessage) *cluster {
 	c := r.clusters[name]
 	if c == nil {
@@ -96,7 +99,7 @@ func (r *Resolver) hold(name, watched string, policy json.RawMessage) *cluster {
 	return c
 }
 
-// clear removes the clusters that nobody uses.
+// clear removes the clusters that have no use.
 func (r *Resolver) clear() {
 	changed := false
 	for name, c := range r.clusters {
@@ -114,7 +117,7 @@ func (r *Resolver) clear() {
 	}
 }
 
-// send tells the channel how things are. It returns when the channel has taken it.
+// send sends the current state to the channel. It returns when the channel has taken it over.
 func (r *Resolver) send() {
 	if r.closed.Load() {
 		return
@@ -127,11 +130,13 @@ func (r *Resolver) send() {
 	}
 	s := resolver.State{ServiceConfig: r.serviceConfig}
 	s = dependency.Attach(s, &dependency.Attachment{Config: r.config, Client: r.client, Subscriber: r.manager})
-	// The channel may have its doubts about it; what is wrong is not for it to ask for again.
+	// The channel may reject the state. The resolver can't do anything about that, so it ignores
+	// the error.
 	_ = r.cc.UpdateState(rpcconfig.WithSelector(s, r.selector))
 }
 
-// serviceConfigJSON has a child for each cluster. Without any, RPCs fail.
+// serviceConfigJSON returns a service config with a child for each cluster. RPCs fail if there
+// are no clusters.
 func (r *Resolver) serviceConfigJSON() string {
 	type child struct {
 		Policy json.RawMessage `json:"childPolicy"`
@@ -143,7 +148,7 @@ func (r *Resolver) serviceConfigJSON() string {
 	js, err := json.Marshal(map[string]any{
 		"loadBalancingConfig": []any{map[string]any{clustermanager.Name: map[string]any{"children": children}}},
 	})
-	if err != nil { // a policy is no JSON, which the parsers of resources don't let happen
+	if err != nil { // a policy is not valid JSON, which the parsers of resources prevent
 		logger.Errorf("the service config: %v", err)
 		return "{}"
 	}

@@ -7,14 +7,15 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// ResolveNow implements resolver.Resolver: names of logical DNS clusters are looked up (A74).
+// ResolveNow implements resolver.Resolver. It looks up the names of logical DNS clusters
+// again (A74).
 func (r *Resolver) ResolveNow(o resolver.ResolveNowOptions) { r.manager.ResolveNow(o) }
 
 // Close implements resolver.Resolver.
 func (r *Resolver) Close() {
 	r.closed.Store(true)
 	r.manager.Close()
-	r.work.Do(r.memory.Close) // after what is being made of an update
+	r.work.Do(r.memory.Close) // after the update that is being processed, if any
 	r.work.Close()
 	r.release()
 }
@@ -38,8 +39,8 @@ func (r *Resolver) Update(c *dependency.Config, err error) {
 	})
 }
 
-// fail has RPCs fail, until there is something to go by again. Those that are under way keep
-// their clusters.
+// fail makes new RPCs fail until there is a usable configuration again. RPCs that have begun
+// keep their clusters.
 func (r *Resolver) fail(err error) {
 	logger.Warningf("%v", r.annotate(err))
 	over := make(chan struct{})
@@ -49,7 +50,8 @@ func (r *Resolver) fail(err error) {
 	r.use(&failing{r.annotate(err), over})
 }
 
-// use makes a selector the channel's, and gives up what only the one before needed.
+// use makes s the channel's selector, and releases the clusters that only the selector before
+// needed.
 func (r *Resolver) use(s holder) {
 	before, _ := r.selector.(holder)
 	r.selector = s

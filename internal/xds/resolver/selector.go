@@ -21,36 +21,36 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// annotate says which node the program is, as control planes know it.
+// annotate adds to err the id of the xDS node, by which control planes know the program.
 func (r *Resolver) annotate(err error) error {
 	return fmt.Errorf("[xDS node id: %s] %w", r.client.Bootstrap().NodeID(), err)
 }
 
-// failing is the selector of a channel that has nothing to go by. Its RPCs fail when they pick; those
-// that wait for ready wait for another selector.
+// failing is the selector of a channel that has no usable configuration. Its RPCs fail when they
+// pick. RPCs that wait for ready wait for another selector.
 type failing struct {
 	err  error
-	over chan struct{} // closed when there is something to go by again; one for those that follow each other
+	over chan struct{} // closed when there is a usable configuration again; successive failing selectors share it
 }
 
 // Select implements rpcconfig.Selector.
 func (f *failing) Select(ctx context.Context, _ string) (rpcconfig.Choice, error) {
 	c := rpcconfig.Choice{Context: call.With(ctx, &call.Info{Failed: f.failed})}
 	select {
-	case <-f.over: // nobody is told twice
+	case <-f.over: // over is closed, so there is nothing to wait for
 	default:
 		c.Later, c.LaterErr = f.over, f.err
 	}
 	return c, nil
 }
 
-// failed returns a status: whoever picks with it must not wait for another picker, which finds no
-// cluster for the RPC either.
+// failed returns a status, which ends the RPC. The RPC must not wait for another picker, because that
+// would not find a cluster for it either.
 func (f *failing) failed() error { return status.Error(codes.Unavailable, f.err.Error()) }
 
 func (*failing) held() []*cluster { return nil }
 
-// routing is the selector that goes by routes. It does not change.
+// routing is the selector that follows the routes of a configuration. It is immutable.
 type routing struct {
 	resolver *Resolver
 	config   *dependency.Config
@@ -59,22 +59,22 @@ type routing struct {
 	uses     []*cluster
 }
 
-// route is a route with what all of its RPCs share.
+// route is what all RPCs of a route share.
 type route struct {
 	method  serviceconfig.MethodConfig
-	targets []*target // one for each cluster, or that of the plugin
+	targets []*target // one for each cluster of the route, or one for its plugin
 }
 
-// target is where RPCs of a route go.
+// target is a cluster or plugin to which a route sends RPCs.
 type target struct {
 	cluster     *cluster
 	name        string            // of the cluster; "" for a plugin
-	resource    *resource.Cluster // nil if it can't be had
+	resource    *resource.Cluster // nil if the resource is not available
 	interceptor rpcconfig.Interceptor
 }
 
-// newRouting makes the selector for a configuration, with uses of all clusters that its routes
-// name.
+// newRouting returns the selector for a configuration. The selector has a use of each cluster that
+// its routes name.
 func newRouting(r *Resolver, c *dependency.Config) *routing {
 	r.memory.Renew()
 	s := &routing{resolver: r, config: c, host: c.Host, routes: make([]route, len(c.Host.Routes))}
@@ -106,7 +106,7 @@ func newRouting(r *Resolver, c *dependency.Config) *routing {
 
 func (s *routing) held() []*cluster { return s.uses }
 
-// fits reports whether newRouting would make the same of the configuration.
+// fits reports whether newRouting would return the same selector for c, so that s can stay in use.
 func (s *routing) fits(c *dependency.Config) bool {
 	if s.config.Listener != c.Listener || s.config.Host != c.Host {
 		return false
@@ -140,7 +140,7 @@ func (r *Resolver) holdPlugin(c *dependency.Config, name string) *cluster {
 	return r.hold("cluster_specifier_plugin:"+name, "", json.RawMessage(c.Routes.Plugins[name]))
 }
 
-// methodConfig stands in for the service config of methods (A31, A44).
+// methodConfig returns what takes the place of the service config's entry for a method (A31, A44).
 func methodConfig(c *dependency.Config, t *resource.Route) (m serviceconfig.MethodConfig) {
 	d := c.Listener.API.MaxDuration
 	if t.HasMaxDuration {
@@ -158,7 +158,8 @@ func methodConfig(c *dependency.Config, t *resource.Route) (m serviceconfig.Meth
 	return m
 }
 
-// interceptor is what RPCs for a cluster of a route pass through (A39). w is nil for a plugin.
+// interceptor returns the filters through which RPCs for a cluster of a route pass (A39). w is nil
+// for a plugin.
 func (r *Resolver) interceptor(c *dependency.Config, t *resource.Route, w *resource.WeightedCluster) rpcconfig.Interceptor {
 	var list []rpcconfig.Interceptor
 	for i := range c.Listener.API.Filters {
@@ -170,7 +171,7 @@ func (r *Resolver) interceptor(c *dependency.Config, t *resource.Route, w *resou
 	return rpcconfig.Chain(list...)
 }
 
-// refusal is the status of an RPC that the routes turn away.
+// refusal returns the status of an RPC that the routes do not accept.
 func (r *Resolver) refusal(why string) error {
 	return status.Error(codes.Unavailable, r.annotate(errors.New(why)).Error())
 }
@@ -193,13 +194,13 @@ func (s *routing) Select(ctx context.Context, method string) (rpcconfig.Choice, 
 	rpc := newRPC(ctx, to, t, from)
 	hash, ok := from.Hash(&request, s.resolver.channel)
 	if !ok {
-		hash = rand.Uint64() // gRFC A42: ring_hash takes RPCs of no other origin
+		hash = rand.Uint64() // gRFC A42: without a hash of the route, ring_hash gets a random one
 	}
 	rpc.Context = ringhash.WithHash(ctx, hash)
 	return rpcconfig.Choice{Context: rpc, Method: to.method, Committed: rpc.committed, Interceptor: t.interceptor}, nil
 }
 
-// find returns the index of the first route for the request, -1 if there is none.
+// find returns the index of the first route that matches the request, or -1 if none does.
 func (s *routing) find(r *resource.Request) int {
 	for i := range s.host.Routes {
 		if s.host.Routes[i].Match(r) {
@@ -209,8 +210,8 @@ func (s *routing) find(r *resource.Request) int {
 	return -1
 }
 
-// rpc is the context of an RPC: it has a use of its cluster until no attempt of it picks any
-// more.
+// rpc is the context of an RPC. It has a use of the RPC's cluster until no attempt of the RPC will
+// pick any more.
 type rpc struct {
 	context.Context
 	call.Info
@@ -218,7 +219,8 @@ type rpc struct {
 	cluster *cluster
 }
 
-// newRPC is called while the selector has a use of the cluster.
+// newRPC returns the context of an RPC for target t. The caller's selector must have a use of t's
+// cluster.
 func newRPC(ctx context.Context, to *route, t *target, from *resource.Route) *rpc {
 	r := &rpc{Context: ctx, route: to}
 	r.Route = from
@@ -228,13 +230,13 @@ func newRPC(ctx context.Context, to *route, t *target, from *resource.Route) *rp
 	return r
 }
 
-// send has the RPC go to a target, of whose cluster it has a use.
+// send directs the RPC to t. The RPC must already have a use of t's cluster.
 func (r *rpc) send(t *target) {
 	r.cluster = t.cluster
 	r.Child, r.Info.Cluster, r.Resource = t.cluster.name, t.name, t.resource
 }
 
-// ChooseCluster implements call.Chooser. A cluster that nobody uses any more is not there.
+// ChooseCluster implements call.Chooser. It does not find a cluster that has no use any more.
 func (r *rpc) ChooseCluster(name string) bool {
 	for _, t := range r.route.targets {
 		if t.name == name && t.cluster.useAgain() {

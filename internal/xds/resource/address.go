@@ -10,8 +10,8 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 )
 
-// socketAddress returns the host and port of an address, joined. A host name passes for an
-// address, though A27 asks for an IP address: control planes send "localhost".
+// socketAddress returns the host and port of an address, joined. It accepts a host name,
+// although A27 asks for an IP address, because control planes send "localhost".
 func socketAddress(a *corev3.Address) (string, error) {
 	s := a.GetSocketAddress()
 	if s == nil {

@@ -2,8 +2,8 @@
 
 package resource
 
-// CertProvider is a certificate of an instance of a certificate provider. It is the zero value
-// if there is none.
+// CertProvider identifies a certificate of a certificate provider instance. The zero value
+// means that there is none.
 type CertProvider struct {
 	Instance, Certificate string
 }

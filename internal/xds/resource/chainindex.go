@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// FilterChain is what becomes of some connections.
+// FilterChain says what a server does with the connections that match it.
 type FilterChain struct {
 	Name string
 	HTTP *HTTP
-	// TLS is nil if there is no security: the fallback credentials count (A29).
+	// TLS is nil if the chain configures no security; the fallback credentials are used then (A29).
 	TLS *ServerTLS
 }
 
-// sourceType is a kind of client.
+// sourceType says where a client connects from.
 type sourceType uint8
 
 const (
@@ -24,8 +24,8 @@ const (
 	externalSource
 )
 
-// chainRule is one combination of the values of a FilterChainMatch (A36). An invalid prefix is
-// one that is not there.
+// chainRule is one combination of the values of a FilterChainMatch (A36). An invalid prefix stands
+// for a field that is not set.
 type chainRule struct {
 	chain       *FilterChain
 	destination netip.Prefix
@@ -35,27 +35,27 @@ type chainRule struct {
 	transport   bool // transport_protocol is "raw_buffer"
 }
 
-// chainIndex has the combinations of a listener, in the order in which a connection is matched: a
-// level for each stage, so that a match costs a bounded number of look-ups, however many there are.
-// The zero value has none. It does not change once the listener is read.
+// chainIndex has the rules of a listener. It has one level for each stage in which a connection is
+// matched, so that a match takes a bounded number of look-ups, however many rules there are. The
+// zero value has no rules. It does not change once the listener has been parsed.
 type chainIndex struct {
 	byDestination prefixTable[transportIndex]
 }
 
-// transportIndex has those that want transport protocol raw_buffer, and those that want none.
+// transportIndex separates the rules for transport protocol raw_buffer from those for any protocol.
 type transportIndex struct {
 	raw, any *sourceTypeIndex
 }
 
-// sourceTypeIndex has the sources by the type of source.
+// sourceTypeIndex has the tables of source prefixes by source type.
 type sourceTypeIndex [externalSource + 1]*prefixTable[portIndex]
 
-// portIndex has the chains by the client's port; 0 stands for any.
+// portIndex has the filter chains by the client's port; port 0 means any.
 type portIndex struct {
 	chains map[uint16]*FilterChain
 }
 
-// add adds a combination. The first of the same ones stays.
+// add adds a rule. If there is an equal rule already, that one stays.
 func (x *chainIndex) add(r *chainRule) {
 	transports := x.byDestination.at(r.destination)
 	types := &transports.any
@@ -78,14 +78,14 @@ func (x *chainIndex) add(r *chainRule) {
 	}
 }
 
-// connection is what combinations look at.
+// connection has the properties of a connection that rules match on.
 type connection struct {
 	client, server netip.Addr
 	port           uint16
 }
 
-// find returns nil if no combination is for the connection. In each stage the most specific that
-// there is counts, and nobody turns back from it.
+// find returns the chain for the connection, or nil if no rule matches. In each stage it takes the
+// most specific match, and never goes back to try another one.
 func (x *chainIndex) find(c *connection) *FilterChain {
 	transports := x.byDestination.find(c.server)
 	if transports == nil {
@@ -119,14 +119,16 @@ func (c *connection) sourceType() sourceType {
 	return externalSource
 }
 
-// prefixTable finds the longest prefix of an address, or else what has none.
+// prefixTable maps prefixes to values. It finds the longest prefix that contains an address, and
+// falls back to none.
 type prefixTable[T any] struct {
 	none     *T
 	byPrefix map[netip.Prefix]*T
-	v4, v6   []int // the lengths that there are, the longest first
+	v4, v6   []int // the prefix lengths in use, the longest first
 }
 
-// at returns what is at a prefix, or at none if it is not valid, and makes it if need be.
+// at returns the value for a prefix, or none if the prefix is not valid. It makes the value if
+// there is none yet.
 func (t *prefixTable[T]) at(p netip.Prefix) *T {
 	if !p.IsValid() {
 		if t.none == nil {
@@ -152,14 +154,14 @@ func (t *prefixTable[T]) at(p netip.Prefix) *T {
 	return v
 }
 
-// find returns nil if there is nothing for the address.
+// find returns the value for an address, or nil.
 func (t *prefixTable[T]) find(a netip.Addr) *T {
 	lengths := t.v6
 	if a.Is4() {
 		lengths = t.v4
 	}
 	for _, bits := range lengths {
-		// One of no address is not valid, and not in the table.
+		// The prefix of an invalid address is not valid either, and is not in the table.
 		if p, _ := a.Prefix(bits); t.byPrefix[p] != nil {
 			return t.byPrefix[p]
 		}

@@ -4,14 +4,15 @@ package resource
 
 import "net/netip"
 
-// Match returns the chain for a connection between a client and a server's address, Default,
-// which may be nil, if none is for it. Nil means that the connection has to be closed before
-// anything is sent (A36).
+// Match returns the filter chain for a connection from client to the server's address. If no
+// chain matches, it returns Default, which may be nil. Nil means that the connection must be
+// closed before anything is sent on it (A36).
 //
-// Of all combinations, those with the longest prefix of the server's address stay; of these
-// those with a transport protocol; of these those with a type of source, those with the longest
-// prefix of the client's address, and those with its port, in this order. What is not specified
-// matches last, and nobody turns back.
+// Match narrows the rules down in five stages. It keeps the rules with the longest prefix of
+// the server's address; of these, those with a transport protocol; of these, those with a
+// source type; then those with the longest prefix of the client's address; then those with its
+// port. Rules that do not specify a value match only if no rule that specifies it does. Match
+// never goes back to an earlier stage.
 func (l *ServerListener) Match(client, server netip.AddrPort) *FilterChain {
 	c := connection{
 		client: client.Addr().Unmap().WithZone(""), server: server.Addr().Unmap().WithZone(""), port: client.Port(),

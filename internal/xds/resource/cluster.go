@@ -18,66 +18,67 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ClusterType says where a cluster has its endpoints from.
+// ClusterType says where the endpoints of a cluster come from.
 type ClusterType uint8
 
 // A cluster has one of these types.
 const (
-	EDS        ClusterType = iota // from a resource (A27)
-	LogicalDNS                    // from a name (A37)
+	EDS        ClusterType = iota // from an EDS resource (A27)
+	LogicalDNS                    // from a DNS name (A37)
 	Aggregate                     // from other clusters (A37, A75)
 )
 
-// Cluster is how to talk to a set of servers.
+// Cluster says how to talk to a set of servers.
 type Cluster struct {
-	// Name is the resource's.
+	// Name is the name of the resource.
 	Name string
 	Type ClusterType
 
-	// EDSServiceName is what the resource says, which may be nothing; see EDSName.
+	// EDSServiceName is the name in the resource, which may be empty; see EDSName.
 	EDSServiceName string
-	// DNSHostname is the name of a LogicalDNS cluster, with the port.
+	// DNSHostname is the host name and port of a LogicalDNS cluster.
 	DNSHostname string
-	// Children are the clusters of an Aggregate, the best first; each once.
+	// Children are the clusters of an Aggregate in order of preference, without duplicates.
 	Children []string
 
 	Derived Derived
 
-	// LRS is who gets load reports, nil if nobody does.
+	// LRS is the server that gets load reports, or nil if there are none.
 	LRS *bootstrap.Server
-	// LoadMetrics are the backend metrics that go into load reports (A85).
+	// LoadMetrics says which backend metrics go into load reports (A85).
 	LoadMetrics LoadMetrics
-	// MaxRequests is how many RPCs may be under way at a time (A32).
+	// MaxRequests limits the number of concurrent RPCs (A32).
 	MaxRequests uint32
-	// MaxConnections is how many connections a subchannel may have (A105): 1 if the resource
-	// says nothing, 0 without Features.Scaling.
+	// MaxConnections limits the number of connections of a subchannel (A105). It is 1 if the
+	// resource sets no limit, and 0 without Features.Scaling.
 	MaxConnections uint32
 	// LBPolicy is a list of one policy with its configuration, in the form of a service config
-	// (A52). It goes below xds_cluster_impl. An Aggregate has none if its lb_policy is
-	// CLUSTER_PROVIDED, as A75 and Envoy want it; one that it has takes the place of those of
-	// its clusters, as in A37.
+	// (A52). It is the child of xds_cluster_impl. An Aggregate need not have one: A75 and Envoy
+	// want lb_policy CLUSTER_PROVIDED there. If an Aggregate has one, it replaces those of its
+	// clusters, as in A37.
 	LBPolicy json.RawMessage
 	// Outlier is nil if there is no outlier detection.
 	Outlier *OutlierDetection
-	// TLS is nil if the resource has no security: the fallback credentials count (A29).
+	// TLS is nil if the resource configures no security; the fallback credentials are used then
+	// (A29).
 	TLS *ClientTLS
-	// HTTPConnect says that endpoints with a proxy are reached through it (A86).
+	// HTTPConnect says to connect to endpoints that have a proxy through that proxy (A86).
 	HTTPConnect bool
-	// OverrideHealth are the kinds of health in which an endpoint keeps its sessions (A55).
+	// OverrideHealth has the health states in which an endpoint keeps its sessions (A55).
 	OverrideHealth []Health
-	// SessionIdleTimeout is how long a session's endpoint is kept that nothing asks for (A75).
+	// SessionIdleTimeout is how long to keep a session's endpoint that no RPC uses (A75).
 	SessionIdleTimeout time.Duration
-	// Metadata are for filters (A83).
+	// Metadata is for filters (A83).
 	Metadata Metadata
 }
 
-// DefaultMaxRequests is Cluster.MaxRequests where the resource says nothing (A32).
+// DefaultMaxRequests is the value of Cluster.MaxRequests if the resource sets none (A32).
 const DefaultMaxRequests = 1024
 
-// defaultIdleTimeout is Envoy's for upstream connections.
+// defaultIdleTimeout is Envoy's default for upstream connections.
 const defaultIdleTimeout = time.Hour
 
-// EDSName returns the name of the resource with the endpoints of an EDS cluster.
+// EDSName returns the name of the EDS resource of an EDS cluster.
 func (cl *Cluster) EDSName() string {
 	if cl.EDSServiceName != "" {
 		return cl.EDSServiceName
@@ -85,7 +86,7 @@ func (cl *Cluster) EDSName() string {
 	return cl.Name
 }
 
-// ParseCluster reads a serialized Cluster.
+// ParseCluster parses a serialized Cluster.
 func ParseCluster(c *Context, raw []byte) (*Cluster, error) {
 	return parse(c, raw, &clusterv3.Cluster{}, readCluster)
 }
@@ -121,7 +122,8 @@ func (cl *Cluster) readCircuitBreakers(c *Context, cluster *clusterv3.Cluster) e
 	return nil
 }
 
-// ofDefaultPriority returns the first of the thresholds for it, the only one that counts (A32).
+// ofDefaultPriority returns the first thresholds for the default priority, the only ones that
+// count (A32). It returns nil if there are none.
 func ofDefaultPriority(in []*clusterv3.CircuitBreakers_Thresholds) *clusterv3.CircuitBreakers_Thresholds {
 	for _, t := range in {
 		if t.GetPriority() == corev3.RoutingPriority_DEFAULT {
@@ -161,7 +163,7 @@ func (cl *Cluster) readEDS(in *clusterv3.Cluster_EdsClusterConfig) error {
 	return nil
 }
 
-// checkADS wants the source of a resource to be the stream that the one at hand came from.
+// checkADS fails unless the source is the stream from which the current resource came.
 func checkADS(in *corev3.ConfigSource) error {
 	switch in.GetConfigSourceSpecifier().(type) {
 	case *corev3.ConfigSource_Ads, *corev3.ConfigSource_Self:
@@ -224,7 +226,7 @@ func (cl *Cluster) readLRS(c *Context, in *clusterv3.Cluster) error {
 	return nil
 }
 
-// readSession reads what only stateful session affinity uses.
+// readSession reads the fields that only stateful session affinity uses.
 func (cl *Cluster) readSession(c *Context, in *clusterv3.Cluster) error {
 	if !c.Features.StatefulSession {
 		return nil
@@ -251,7 +253,8 @@ func (cl *Cluster) readSession(c *Context, in *clusterv3.Cluster) error {
 	return at("upstream_config.typed_config.common_http_protocol_options.idle_timeout", err)
 }
 
-// overrideHealth leaves out what gRPC does not know (A55).
+// overrideHealth returns the health states in the set that gRPC knows (A55), and Unknown and
+// Healthy if there is no set.
 func overrideHealth(in *corev3.HealthStatusSet) []Health {
 	if in == nil {
 		return []Health{Unknown, Healthy}
@@ -275,12 +278,12 @@ func (cl *Cluster) readMetadata(c *Context, in *clusterv3.Cluster) (err error) {
 	return at("metadata", err)
 }
 
-// TelemetryLabels returns what the control plane names the service in metrics, by the metadata
-// for it: what is not there is "unknown". The map is the caller's.
+// TelemetryLabels returns the metric labels with the names that the control plane gives the
+// service in the metadata. A missing name is "unknown". The caller owns the map.
 func (cl *Cluster) TelemetryLabels() map[string]string {
 	var in map[string]any
 	if text, ok := cl.Metadata["com.google.csm.telemetry_labels"].(Struct); ok {
-		_ = json.Unmarshal(text, &in) // what can't be read is not there
+		_ = json.Unmarshal(text, &in) // if text is not valid, the labels stay unknown
 	}
 	labels := map[string]string{"csm.service_name": "unknown", "csm.service_namespace_name": "unknown"}
 	for key, label := range map[string]string{"service_name": "csm.service_name", "service_namespace": "csm.service_namespace_name"} {
@@ -325,7 +328,7 @@ func (cl *Cluster) readOutlier(_ *Context, in *clusterv3.Cluster) error {
 }
 
 func (cl *Cluster) readSecurity(c *Context, in *clusterv3.Cluster) (err error) {
-	if len(in.GetTransportSocketMatches()) > 0 { // without them connections had the fallback credentials
+	if len(in.GetTransportSocketMatches()) > 0 { // if ignored, connections would use the fallback credentials
 		return wrong("transport_socket_matches", "not supported; use transport_socket")
 	}
 	socket, field := in.GetTransportSocket(), "transport_socket"
@@ -349,14 +352,14 @@ func (cl *Cluster) readSecurity(c *Context, in *clusterv3.Cluster) (err error) {
 
 func (cl *Cluster) readLBPolicy(_ *Context, in *clusterv3.Cluster) error {
 	err := cl.readPolicy(in)
-	if cl.Type == Aggregate { // it need not have one (A75)
+	if cl.Type == Aggregate { // it need not have a policy (A75)
 		return nil
 	}
 	return err
 }
 
 func (cl *Cluster) readPolicy(in *clusterv3.Cluster) error {
-	if in.GetLoadBalancingPolicy() != nil { // comes before the older fields
+	if in.GetLoadBalancingPolicy() != nil { // takes precedence over the older fields
 		policy, err := policyList(in.GetLoadBalancingPolicy(), 1)
 		if err != nil {
 			return at("load_balancing_policy", err)

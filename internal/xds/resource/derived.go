@@ -4,15 +4,17 @@ package resource
 
 import "sync"
 
-// Derived is what users of a resource make of it, once for all channels; it lives as long as the
-// resource. The zero value has nothing. It is safe for concurrent use.
+// Derived caches values that users of a resource compute from it. All channels share these
+// values, which live as long as the resource. The zero value is empty. It is safe for concurrent
+// use.
 type Derived struct {
 	mu     sync.Mutex
 	values map[any]any
 }
 
-// Derive returns what was made for the key, and makes it if there is nothing yet. There must be
-// few keys, all of them comparable; the value must not be changed, as others have it too.
+// Derive returns the value that is cached for the key. If there is none, it calls create and
+// caches the result. Keys must be comparable, and there must be only a few. Callers share the
+// value and must not change it.
 func Derive[T any](d *Derived, key any, create func() T) T {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// duration returns a length of time that is in the range of messages, and not negative.
+// duration converts a duration. It fails if d is out of the range that messages allow, or
+// negative.
 func duration(d *durationpb.Duration) (time.Duration, error) {
 	if err := d.CheckValid(); err != nil {
 		return 0, err

@@ -13,73 +13,76 @@ import (
 	"google.golang.org/grpc/internal/xds/match"
 )
 
-// Endpoints is a ClusterLoadAssignment: where the servers of a cluster are.
+// Endpoints is a ClusterLoadAssignment: the servers of a cluster.
 type Endpoints struct {
-	// Name is the resource's.
+	// Name is the name of the resource.
 	Name string
-	// Drops are the shares of requests that are dropped, one after the other.
+	// Drops are the shares of requests to drop. They apply one after the other.
 	Drops []Drop
-	// Localities are those with a weight, by priority, and in the order of the resource within
-	// one. Priorities begin at 0 and leave no gap.
+	// Localities are the localities that have a weight. They are sorted by priority; within a
+	// priority they have the order of the resource. Priorities begin at 0 and have no gaps.
 	Localities []Locality
 
 	Derived Derived
 }
 
-// Drop is a share of requests that fails, and what load reports call it.
+// Drop is a share of requests to drop, and its name in load reports.
 type Drop struct {
 	Category string
 	Share    match.Fraction
 }
 
-// Locality is where endpoints are, in one priority.
+// Locality is a group of endpoints in one place and of one priority.
 type Locality struct {
 	ID       LocalityID
 	Priority uint32
-	// Weight is among the localities of the priority; it is not 0, and the sum fits 32 bits.
+	// Weight is relative to the other localities of the priority. It is not 0, and the sum fits
+	// in 32 bits.
 	Weight    uint32
 	Endpoints []Endpoint
 }
 
-// LocalityID names a locality.
+// LocalityID identifies a locality.
 type LocalityID struct {
 	Region, Zone, SubZone string
 }
 
-// String returns the locality as metrics have it (A78).
+// String returns the locality in the form that metrics use (A78).
 func (id LocalityID) String() string {
 	return fmt.Sprintf("{region=%q, zone=%q, sub_zone=%q}", id.Region, id.Zone, id.SubZone)
 }
 
-// Health is what the control plane says of an endpoint.
+// Health is the health state of an endpoint as the control plane reports it.
 type Health uint8
 
-// Endpoints with another health are left out.
+// Endpoints with any other health state are left out.
 const (
 	Unknown Health = iota
 	Healthy
 	Draining
 )
 
-// Endpoint is a server.
+// Endpoint is one server.
 type Endpoint struct {
-	// Address is its first address, with the port.
+	// Address is the first address, with the port.
 	Address string
-	// MoreAddresses are its others (A61).
+	// MoreAddresses are the other addresses (A61).
 	MoreAddresses []string
-	// Hostname is for the authority of RPCs (A81) and for SNI (A101).
+	// Hostname is used for the authority of RPCs (A81) and for SNI (A101).
 	Hostname string
-	// HashKey is what ring_hash places it by (A76), "" for its first address.
+	// HashKey determines where ring_hash places the endpoint (A76). If it is "", the first
+	// address does.
 	HashKey string
-	// Proxy is the address of its HTTP CONNECT proxy (A86), which a cluster has to ask for.
+	// Proxy is the address of the HTTP CONNECT proxy (A86). It is used only if
+	// Cluster.HTTPConnect is set.
 	Proxy string
-	// Weight is among the endpoints of the locality, 1 where the resource has none; the sum fits
-	// 32 bits.
+	// Weight is relative to the other endpoints of the locality. It is 1 if the resource has
+	// none; the sum fits in 32 bits.
 	Weight uint32
 	Health Health
 }
 
-// ParseEndpoints reads a serialized ClusterLoadAssignment.
+// ParseEndpoints parses a serialized ClusterLoadAssignment.
 func ParseEndpoints(c *Context, raw []byte) (*Endpoints, error) {
 	return parse(c, raw, &endpointv3.ClusterLoadAssignment{}, readEndpoints)
 }
@@ -102,7 +105,7 @@ func readEndpoints(c *Context, in *endpointv3.ClusterLoadAssignment) (*Endpoints
 	return out, at("endpoints", p.finish())
 }
 
-// endpointsParser knows what must not come twice.
+// endpointsParser remembers what must not occur twice.
 type endpointsParser struct {
 	c          *Context
 	out        *Endpoints
@@ -146,7 +149,7 @@ func (p *endpointsParser) locality(in *endpointv3.LocalityLbEndpoints) error {
 	return nil
 }
 
-// proxies reads metadata if that is what proxies are found in (A86).
+// proxies parses metadata, but only if proxies are enabled, which are in it (A86).
 func (p *endpointsParser) proxies(in *corev3.Metadata) (Metadata, error) {
 	if !p.c.Features.HTTPConnect {
 		return nil, nil
@@ -177,7 +180,7 @@ func (p *endpointsParser) endpoints(list []*endpointv3.LbEndpoint, proxy string)
 	return out, nil
 }
 
-// endpoint also says whether the endpoint is one that may be used.
+// endpoint parses an endpoint. used is false if the endpoint's health does not permit its use.
 func (p *endpointsParser) endpoint(in *endpointv3.LbEndpoint) (e Endpoint, used bool, err error) {
 	switch in.GetHealthStatus() {
 	case corev3.HealthStatus_UNKNOWN:
@@ -242,7 +245,7 @@ func (p *endpointsParser) address(in *corev3.Address) (string, error) {
 	return a, nil
 }
 
-// finish sorts the localities and checks what only all of them show.
+// finish sorts the localities and makes the checks that need all of them.
 func (p *endpointsParser) finish() error {
 	list := p.out.Localities
 	slices.SortStableFunc(list, func(a, b Locality) int { return int(int64(a.Priority) - int64(b.Priority)) })
@@ -263,7 +266,7 @@ func (p *endpointsParser) finish() error {
 	return nil
 }
 
-// Priorities returns the localities of each priority.
+// Priorities returns the localities grouped by priority.
 func (e *Endpoints) Priorities() [][]Locality {
 	var out [][]Locality
 	for i := 0; i < len(e.Localities); {

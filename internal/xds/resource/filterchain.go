@@ -13,19 +13,19 @@ import (
 	"google.golang.org/grpc/internal/xds/httpfilter"
 )
 
-// ServerListener is what a server does with connections (A36).
+// ServerListener says what a server does with its connections (A36).
 type ServerListener struct {
-	// Address is where the server has to listen, with the port.
+	// Address is the address, with the port, on which the server must listen.
 	Address string
-	// Chains are those that connections are matched to; see Match.
+	// Chains are the filter chains among which Match chooses.
 	Chains []*FilterChain
-	// Default is for connections that no other is for. It may be nil.
+	// Default is for connections that match none of Chains. It may be nil.
 	Default *FilterChain
 
 	index chainIndex
 }
 
-// maxRules bounds the combinations of a listener.
+// maxRules limits the number of rules of a listener.
 const maxRules = 1 << 16
 
 func readServerListener(c *Context, in *listenerv3.Listener) (out *ServerListener, err error) {
@@ -56,7 +56,7 @@ func readServerListener(c *Context, in *listenerv3.Listener) (out *ServerListene
 	return out, nil
 }
 
-// chainParser knows the combinations that there are.
+// chainParser remembers the combinations so far, because none may occur twice.
 type chainParser struct {
 	c     *Context
 	out   *ServerListener
@@ -97,8 +97,7 @@ func (p *chainParser) chain(in *listenerv3.FilterChain) (out *FilterChain, err e
 	return out, nil
 }
 
-// match adds the combinations of a chain. Those that can never match are only looked at for
-// being there twice.
+// match adds the rules of a chain. Rules that can never match are only checked for duplicates.
 func (p *chainParser) match(chain *FilterChain, in *listenerv3.FilterChainMatch) error {
 	m, err := readChainMatch(in)
 	if err != nil {
@@ -124,7 +123,8 @@ func (p *chainParser) match(chain *FilterChain, in *listenerv3.FilterChainMatch)
 	return nil
 }
 
-// combine adds a rule, with each of the names that never match.
+// combine checks that the rule does not occur twice with any of the names and protocols. It
+// adds the rule to the index if a connection can match it.
 func (p *chainParser) combine(rule chainRule, m *chainMatch) error {
 	for _, name := range m.names {
 		for _, protocol := range m.protocols {
@@ -142,8 +142,8 @@ func (p *chainParser) combine(rule chainRule, m *chainMatch) error {
 	return nil
 }
 
-// chainMatch is a FilterChainMatch, normalized. Each list has an element; that of one which is
-// not there means "any".
+// chainMatch is a normalized FilterChainMatch. Each list has at least one element; for a field
+// that is not set, that is the zero value, which means "any".
 type chainMatch struct {
 	port                  string
 	destinations, sources []netip.Prefix
@@ -153,8 +153,8 @@ type chainMatch struct {
 	sourceType            sourceType
 }
 
-// possible reports whether a connection can match: ports of destinations, names and protocols
-// need what gRPC does not have (A36).
+// possible reports whether any connection can match. None can match a destination port, a
+// server name or an application protocol, because gRPC does not support these (A36).
 func (m *chainMatch) possible() bool {
 	return m.port == "" && m.names[0] == "" && m.protocols[0] == "" && (m.transport == "" || m.transport == "raw_buffer")
 }
@@ -215,7 +215,7 @@ func readPrefixes(field string, list []*corev3.CidrRange) ([]netip.Prefix, error
 			return nil, atIndex(field, i, at("address_prefix", err))
 		}
 		bits := min(in.GetPrefixLen().GetValue(), uint32(addr.BitLen()))
-		if addr.Is4In6() && bits >= 96 { // connections' addresses are IPv4 where they can be
+		if addr.Is4In6() && bits >= 96 { // the addresses of connections are IPv4 where possible
 			addr, bits = addr.Unmap(), bits-96
 		}
 		if out[i], err = addr.WithZone("").Prefix(int(bits)); err != nil {

@@ -12,27 +12,27 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Filter is one of a chain of HTTP filters.
+// Filter is one filter of a chain of HTTP filters.
 type Filter struct {
-	// Name is that of the instance, by which overrides find it.
+	// Name is the name of the instance, to which overrides refer.
 	Name   string
 	Kind   httpfilter.Kind
 	Config httpfilter.Config
-	// Disabled says that it does nothing unless it is overridden.
+	// Disabled says that the filter does nothing unless there is an override.
 	Disabled bool
 }
 
-// Overrides are the configurations that take the place of a filter's own, by the name of the
-// instance. Nil means none.
+// Overrides are configurations that replace a filter's own, by the name of the instance. Nil
+// means that there are none.
 type Overrides map[string]Override
 
-// Override is for a filter of its Kind alone, if it has one.
+// Override is one of Overrides. If Kind is not nil, it applies only to a filter of that kind.
 type Override struct {
 	Kind   httpfilter.Kind
 	Config httpfilter.Config
 }
 
-// Of returns what overrides the filter, nil if nothing does.
+// Of returns the configuration that overrides the filter's, or nil if there is none.
 func (o Overrides) Of(f *Filter) httpfilter.Config {
 	if v, ok := o[f.Name]; ok && (v.Kind == nil || v.Kind == f.Kind) {
 		return v.Config
@@ -40,7 +40,8 @@ func (o Overrides) Of(f *Filter) httpfilter.Config {
 	return nil
 }
 
-// readFilters reads a chain, which has to end with its only terminal filter.
+// readFilters parses a chain. The chain must end with a terminal filter, and have no other
+// terminal filter.
 func readFilters(c *Context, list []*hcmv3.HttpFilter, side httpfilter.Side) ([]Filter, error) {
 	if len(list) == 0 {
 		return nil, wrong("http_filters", "empty")
@@ -76,7 +77,8 @@ func readFilters(c *Context, list []*hcmv3.HttpFilter, side httpfilter.Side) ([]
 	return out, nil
 }
 
-// readFilter returns nil for one that may be ignored.
+// readFilter returns nil for an optional filter that is not known or not supported on this
+// side.
 func readFilter(c *Context, in *hcmv3.HttpFilter, side httpfilter.Side) (*Filter, error) {
 	if in.GetTypedConfig() == nil {
 		return nil, wrong("typed_config", "missing")
@@ -99,7 +101,7 @@ func readFilter(c *Context, in *hcmv3.HttpFilter, side httpfilter.Side) (*Filter
 	return &Filter{Name: in.GetName(), Kind: kind, Config: config, Disabled: in.GetDisabled()}, nil
 }
 
-// readOverrides reads a typed_per_filter_config.
+// readOverrides parses a typed_per_filter_config.
 func readOverrides(c *Context, in map[string]*anypb.Any) (Overrides, error) {
 	if len(in) == 0 {
 		return nil, nil
@@ -117,8 +119,8 @@ func readOverrides(c *Context, in map[string]*anypb.Any) (Overrides, error) {
 	return out, nil
 }
 
-// Client returns what a filter does to a client's RPCs, nil for nothing. The instance has what
-// the filter does not say by itself; its override is what OverrideOf returned.
+// Client returns what a filter does to a client's RPCs, or nil if it does nothing. i has what
+// the filter does not know itself; its Override must come from OverrideOf.
 func (f *Filter) Client(i httpfilter.Instance) rpcconfig.Interceptor {
 	if kind, ok := f.Kind.(httpfilter.ClientKind); ok && f.enabled(&i) {
 		i.Name, i.Config = f.Name, f.Config

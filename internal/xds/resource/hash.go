@@ -12,21 +12,23 @@ import (
 	"google.golang.org/grpc/internal/regex"
 )
 
-// HashPolicy is a part of the hash that ring_hash goes by (A42).
+// HashPolicy is one part of the hash that ring_hash uses (A42).
 type HashPolicy struct {
-	// Header is the name of the header that is hashed; if it is empty, the channel's number is.
+	// Header is the name of the header to hash. If it is empty, the hash is the channel's
+	// number.
 	Header string
-	// Terminal ends the list if there is a hash by then.
+	// Terminal ends the list of policies if there is a hash by then.
 	Terminal bool
-	// rewrite, if it is there, replaces what it matches in the value.
+	// rewrite, if not nil, matches the parts of the value that by replaces.
 	rewrite *regexp.Regexp
 	by      string
 }
 
-// channelID is the key of filter state that gRPC knows.
+// channelID is the only key of filter state that gRPC knows.
 const channelID = "io.grpc.channel_id"
 
-// readHashPolicies leaves out the kinds that gRPC does not know: they would give no hash.
+// readHashPolicies leaves out the kinds of policies that gRPC does not know: they contribute no
+// hash.
 func readHashPolicies(list []*routev3.RouteAction_HashPolicy) ([]HashPolicy, error) {
 	var out []HashPolicy
 	for i, in := range list {
@@ -61,7 +63,8 @@ func (p *HashPolicy) readHeader(in *routev3.RouteAction_HashPolicy_Header) (err 
 	return nil
 }
 
-// goTemplate turns "\1" into "${1}", and has dollar signs mean themselves.
+// goTemplate converts a substitution to the syntax of package regexp: "\1" becomes "${1}", and
+// dollar signs are escaped.
 func goTemplate(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

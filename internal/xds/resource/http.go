@@ -12,21 +12,22 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// HTTP is an HttpConnectionManager: what becomes of RPCs.
+// HTTP is an HttpConnectionManager: it says how RPCs are routed and filtered.
 type HTTP struct {
-	// RouteName is the name of the RouteConfiguration, if Routes is nil.
+	// RouteName is the name of the RouteConfiguration if Routes is nil.
 	RouteName string
-	// Routes are those that the listener itself has.
+	// Routes are the routes that the listener contains itself, or nil.
 	Routes *RouteConfig
-	// MaxDuration bounds RPCs whose routes have no bound (A31); 0 is no bound.
+	// MaxDuration limits the duration of RPCs whose routes set no limit (A31); 0 means no
+	// limit.
 	MaxDuration time.Duration
-	// Filters end with a terminal one.
+	// Filters ends with a terminal filter.
 	Filters []Filter
 }
 
 const hcmType = "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
 
-// readHTTP reads an HttpConnectionManager.
+// readHTTP parses an HttpConnectionManager.
 func readHTTP(c *Context, in *anypb.Any, side httpfilter.Side) (*HTTP, error) {
 	if in.MessageName() != hcmType {
 		return nil, fmt.Errorf("type %q is not supported; want %s", in.GetTypeUrl(), hcmType)

@@ -23,28 +23,29 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Sizes of rings that a resource leaves open (A42).
+// The ring sizes if a resource does not set them (A42).
 const (
 	defaultMinRing = 1024
 	defaultMaxRing = 8 << 20
 )
 
-// maxPolicies is how deep policies may lie inside each other (A52).
+// maxPolicies limits how deeply policies may be nested (A52).
 const maxPolicies = 16
 
 // object is a JSON object.
 type object map[string]any
 
-// policyParser reads the message of one policy.
+// policyParser parses the message of one policy.
 type policyParser func(raw []byte, depth int) (object, error)
 
-// knownPolicy is a policy of gRPC for a message of Envoy's.
+// knownPolicy is the policy of gRPC that corresponds to a message of Envoy's.
 type knownPolicy struct {
 	name  string
 	parse policyParser
 }
 
-// knownPolicies is by the name of the message. It is not a variable: some call policyList.
+// knownPolicies returns the policy for the message of this name. It is not a variable,
+// because some of the parsers call policyList, which calls it.
 func knownPolicies(message string) (knownPolicy, bool) {
 	const base = "envoy.extensions.load_balancing_policies."
 	switch message {
@@ -84,7 +85,8 @@ func policyList(in *clusterv3.LoadBalancingPolicy, depth int) (object, error) {
 	return nil, wrong("policies", "none of %d is supported", len(in.GetPolicies()))
 }
 
-// policy returns "" for one that is not known.
+// policy returns the name and the configuration of a policy. The name is "" if the policy
+// is not known.
 func policy(in *anypb.Any, depth int) (string, object, error) {
 	message := string(in.MessageName())
 	switch message {
@@ -112,7 +114,8 @@ func policy(in *anypb.Any, depth int) (string, object, error) {
 	return known.name, config, err
 }
 
-// customPolicy is one that the program brings (A52).
+// customPolicy returns a policy that the program has registered under the last part of the
+// URL (A52).
 func customPolicy(url string, value *structpb.Struct) (string, object, error) {
 	name := url[strings.LastIndexByte(url, '/')+1:]
 	if name == "" || balancer.Get(name) == nil {
@@ -122,7 +125,7 @@ func customPolicy(url string, value *structpb.Struct) (string, object, error) {
 	return name, config, check(name, config)
 }
 
-// check has the policy look at its configuration, if the program has that policy.
+// check lets the policy parse its configuration, if the program has registered the policy.
 func check(name string, config object) error {
 	parser, ok := balancer.Get(name).(balancer.ConfigParser)
 	if !ok {
@@ -135,7 +138,7 @@ func check(name string, config object) error {
 	return err
 }
 
-// sized is a number of a ring's entries.
+// sized is a message that has a ring size.
 type sized interface{ GetValue() uint64 }
 
 func ringSizes[N interface {
@@ -207,7 +210,7 @@ func randomSubsetting(raw []byte, depth int) (object, error) {
 	return object{"subsetSize": in.GetSubsetSize().GetValue(), "childPolicy": []object{child}}, nil
 }
 
-// weightedRoundRobin is that of A58 and A114.
+// weightedRoundRobin parses the configuration of weighted_round_robin (A58, A114).
 func weightedRoundRobin(raw []byte, _ int) (object, error) {
 	var in cswrrv3.ClientSideWeightedRoundRobin
 	if err := proto.Unmarshal(raw, &in); err != nil {

@@ -7,17 +7,18 @@ import (
 	"google.golang.org/grpc/internal/xds/httpfilter"
 )
 
-// Listener is what a target means, or what a server does with connections.
+// Listener says what a client's target stands for, or what a server does with its
+// connections.
 type Listener struct {
-	// Name is the resource's.
+	// Name is the name of the resource.
 	Name string
-	// API is for clients (A27). It is nil if Server is not.
+	// API is for clients (A27). Either API or Server is nil.
 	API *HTTP
-	// Server is for servers (A36).
+	// Server is for servers (A36). Either API or Server is nil.
 	Server *ServerListener
 }
 
-// ParseListener reads a serialized Listener.
+// ParseListener parses a serialized Listener.
 func ParseListener(c *Context, raw []byte) (*Listener, error) {
 	return parse(c, raw, &listenerv3.Listener{}, readListener)
 }

@@ -11,13 +11,14 @@ import (
 // LoadMetrics says which backend metrics go into load reports (A64, A85).
 type LoadMetrics struct {
 	CPU, Memory, Application, AllNamed bool
-	// Prefixed says that names are reported as "named_metrics.<name>" (A85).
+	// Prefixed says to report named metrics as "named_metrics.<name>" (A85).
 	Prefixed bool
-	// Named are those that go in if not all do.
+	// Named are the named metrics that go into reports unless AllNamed is set.
 	Named []string
 }
 
-// parseLoadMetrics ignores what it does not know.
+// parseLoadMetrics ignores names that it does not know. If chosen is false, the resource
+// can't choose metrics, and reports have all named ones.
 func parseLoadMetrics(names []string, chosen bool) LoadMetrics {
 	if !chosen {
 		return LoadMetrics{AllNamed: true}
@@ -47,7 +48,7 @@ func parseLoadMetrics(names []string, chosen bool) LoadMetrics {
 	return m
 }
 
-// Key is the same for equal values.
+// Key returns a string that is the same for equal values.
 func (m LoadMetrics) Key() string {
 	return fmt.Sprint(m.CPU, m.Memory, m.Application, m.AllNamed, m.Prefixed, m.Named)
 }

@@ -15,30 +15,30 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Metadata are values that resources carry for filters and policies (A83, A86), by key. A value
+// Metadata has values that resources carry for filters and policies (A83, A86), by key. A value
 // is a Struct, an Audience or a ProxyAddress.
 type Metadata map[string]any
 
-// Struct is a google.protobuf.Struct in JSON.
+// Struct is a google.protobuf.Struct, encoded as JSON.
 type Struct json.RawMessage
 
-// Audience is that of GCP authentication (A83).
+// Audience is the audience of tokens for GCP authentication (A83).
 type Audience string
 
-// ProxyAddress is the address of an HTTP CONNECT proxy (A86), with its port.
+// ProxyAddress is the address and port of an HTTP CONNECT proxy (A86).
 type ProxyAddress string
 
-// proxyKey is where the address of the proxy is.
+// proxyKey is the key of the proxy's address.
 const proxyKey = "envoy.http11_proxy_transport_socket.proxy_address"
 
-// proxy returns the address of the proxy, "" if there is none.
+// proxy returns the address of the proxy, or "" if there is none.
 func (m Metadata) proxy() string {
 	a, _ := m[proxyKey].(ProxyAddress)
 	return string(a)
 }
 
-// parseMetadata reads both maps; a key of a known type in typed_filter_metadata comes before
-// the same key in filter_metadata.
+// parseMetadata parses both maps. A key in typed_filter_metadata whose type is known takes
+// precedence over the same key in filter_metadata.
 func parseMetadata(c *Context, in *corev3.Metadata) (Metadata, error) {
 	if len(in.GetTypedFilterMetadata())+len(in.GetFilterMetadata()) == 0 {
 		return nil, nil
@@ -66,7 +66,7 @@ func parseMetadata(c *Context, in *corev3.Metadata) (Metadata, error) {
 	return m, nil
 }
 
-// parseTyped returns nil for types that are not known, or not in use.
+// parseTyped returns nil for a type that is not known or not enabled.
 func parseTyped(c *Context, in *anypb.Any) (any, error) {
 	switch in.MessageName() {
 	case "envoy.extensions.filters.http.gcp_authn.v3.Audience":

@@ -11,25 +11,26 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// OutlierDetection says when endpoints are left out for their errors (A50).
+// OutlierDetection says when endpoints are ejected because of their errors (A50).
 type OutlierDetection struct {
 	Interval, BaseEjectionTime, MaxEjectionTime time.Duration
 	MaxEjectionPercent                          uint32
-	SuccessRate                                 *SuccessRate       // nil: not this way
-	FailurePercentage                           *FailurePercentage // nil: not this way
+	SuccessRate                                 *SuccessRate       // nil disables ejection by success rate
+	FailurePercentage                           *FailurePercentage // nil disables ejection by failure percentage
 }
 
-// SuccessRate leaves out those below the mean by StdevFactor/1000 standard deviations.
+// SuccessRate ejects endpoints whose success rate is more than StdevFactor/1000 standard
+// deviations below the mean.
 type SuccessRate struct {
 	StdevFactor, EnforcementPercentage, MinimumHosts, RequestVolume uint32
 }
 
-// FailurePercentage leaves out those above the Threshold.
+// FailurePercentage ejects endpoints whose percentage of failures is above Threshold.
 type FailurePercentage struct {
 	Threshold, EnforcementPercentage, MinimumHosts, RequestVolume uint32
 }
 
-// outlierReader keeps the first error.
+// outlierReader reads fields and keeps the first error.
 type outlierReader struct{ err error }
 
 func (r *outlierReader) duration(field string, in *durationpb.Duration, def time.Duration) time.Duration {
@@ -62,8 +63,8 @@ func number(in *wrapperspb.UInt32Value, def uint32) uint32 {
 	return in.GetValue()
 }
 
-// MarshalJSON returns the configuration of policy outlier_detection_experimental, but for its
-// child.
+// MarshalJSON returns the configuration of policy outlier_detection_experimental without its
+// child policy.
 func (o *OutlierDetection) MarshalJSON() ([]byte, error) {
 	type success struct {
 		StdevFactor           uint32 `json:"stdevFactor"`
@@ -90,7 +91,7 @@ func (o *OutlierDetection) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// seconds is a duration as JSON has it.
+// seconds returns a duration in its JSON form.
 func seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }

@@ -17,10 +17,11 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Plugin is a list of one policy that chooses clusters, in the form of a service config.
+// Plugin is a list of one policy, in the form of a service config. The policy chooses a
+// cluster for each RPC.
 type Plugin json.RawMessage
 
-// rlsName is the policy of the one plugin that is known.
+// rlsName is the policy of the only plugin that is known.
 const rlsName = "rls_experimental"
 
 var errNoPlugin = errors.New("no cluster specifier plugin is known")
@@ -77,8 +78,8 @@ func readRLS(raw []byte) (Plugin, error) {
 	return list, err
 }
 
-// firstMessage returns field 1 of a message, which is a message too: the only field of
-// RouteLookupClusterSpecifier. Of several the last counts.
+// firstMessage returns field 1 of a message, which is a message too. It is the only field
+// of RouteLookupClusterSpecifier. If it occurs several times, the last one counts.
 func firstMessage(raw []byte) (inner []byte, err error) {
 	for len(raw) > 0 {
 		number, kind, n := protowire.ConsumeTag(raw)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resource turns the messages of xDS into typed values: Listener, RouteConfig, Cluster
-// and Endpoints. Each is parsed once, by the rules of the gRFCs, and never changes afterwards;
-// whoever has one need check nothing again. Errors name the field that is wrong, as its path
-// from the resource on; who knows the resource's name puts it before that.
+// Package resource converts xDS messages into typed values: Listener, RouteConfig, Cluster and
+// Endpoints. Each message is parsed once, by the rules of the gRFCs. The value never changes
+// afterwards, and its users need not check anything again. Errors have the path of the wrong
+// field within the resource. A caller that knows the resource's name puts it before that path.
 //
-// What a gRFC does not mention is ignored, as A27 demands. A resource is rejected for what it
-// says wrong, and for what it asks for that can't be left out without harm (A29).
+// Fields that no gRFC mentions are ignored, as A27 demands. A resource is rejected if a field
+// is wrong, and if it asks for something that can't be ignored without harm (A29).
 //
 // Matching a request or a connection is a pure function that allocates nothing.
 package resource
@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Type URLs of the resources, which ADS speaks of.
+// The type URLs of the resources in ADS.
 const (
 	ListenerURL    = "type.googleapis.com/envoy.config.listener.v3.Listener"
 	RouteConfigURL = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
@@ -29,22 +29,22 @@ const (
 	EndpointsURL   = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
 )
 
-// Context is what a resource is parsed in. Its methods are safe for concurrent use.
+// Context is what parsing a resource depends on. It is safe for concurrent use.
 type Context struct {
-	// Bootstrap tells which certificate providers resources may name. Nil means none.
+	// Bootstrap says which certificate providers resources may name. Nil means none.
 	Bootstrap *bootstrap.Config
-	// Server is where the resource came from: what it is trusted with, and who gets load
-	// reports. Nil in tests.
+	// Server is the control plane that sent the resource. Its features say what it is trusted
+	// with, and it gets the load reports. It is nil only in tests.
 	Server *bootstrap.Server
-	// Filters are the HTTP filters that are known. Nil means the usual ones without those that
-	// environment variables switch on.
+	// Filters are the HTTP filters that are known. Nil means those of
+	// httpfilter.Default.
 	Filters *httpfilter.Registry
-	// Features are those that environment variables switch.
+	// Features are the features that environment variables enable or disable.
 	Features Features
 }
 
-// Features are the parts of xDS that environment variables switch; see internal/envconfig for
-// each.
+// Features are the parts of xDS that environment variables enable or disable. Package
+// internal/envconfig documents the variables.
 type Features struct {
 	Dualstack        bool // A61
 	EndpointHashKey  bool // A76
@@ -73,7 +73,7 @@ func (c *Context) filters() *httpfilter.Registry {
 	return known.From(httpfilter.Origin{Bootstrap: c.Bootstrap, Trusted: c.trusted()})
 }
 
-// FieldError says what is wrong with which field.
+// FieldError says which field is wrong, and why.
 type FieldError struct {
 	Path string // such as "virtual_hosts[0].routes[2].match"
 	Err  error
@@ -82,10 +82,10 @@ type FieldError struct {
 // Error implements error.
 func (e *FieldError) Error() string { return e.Path + ": " + e.Err.Error() }
 
-// Unwrap returns the error without the path.
+// Unwrap returns Err.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// at puts a field before the path of an error; nil stays nil.
+// at prepends a field to the path of an error. It returns nil for nil.
 func at(field string, err error) error {
 	if err == nil {
 		return nil
@@ -96,7 +96,7 @@ func at(field string, err error) error {
 	return &FieldError{Path: field, Err: err}
 }
 
-// atIndex is at for one of a list, or of a map.
+// atIndex is like at, for an element of a list or a map.
 func atIndex[K int | string](field string, i K, err error) error {
 	if err == nil {
 		return nil
@@ -104,13 +104,13 @@ func atIndex[K int | string](field string, i K, err error) error {
 	return at(fmt.Sprintf("%s[%v]", field, i), err)
 }
 
-// wrong makes an error about a field.
+// wrong returns an error about a field.
 func wrong(field, format string, args ...any) error {
 	return &FieldError{Path: field, Err: fmt.Errorf(format, args...)}
 }
 
-// parse reads a message and hands it to read. A panic of read, or of what it calls, is an error
-// if that is wanted: a control plane shall not be able to end the program.
+// parse decodes a message and passes it to read. With Features.PanicRecovery it turns a panic
+// into an error, so that a control plane can't crash the program.
 func parse[M proto.Message, V any](c *Context, raw []byte, m M, read func(*Context, M) (V, error)) (v V, err error) {
 	if c.Features.PanicRecovery {
 		defer func() {
@@ -125,5 +125,5 @@ func parse[M proto.Message, V any](c *Context, raw []byte, m M, read func(*Conte
 	return read(c, m)
 }
 
-// newStyle reports whether a name is one of federation (A47).
+// newStyle reports whether a name belongs to a federation authority (A47).
 func newStyle(name string) bool { return strings.HasPrefix(name, "xdstp:") }

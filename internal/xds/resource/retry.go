@@ -10,18 +10,18 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// RetryPolicy says when RPCs are tried again (A44). The pause doubles each time.
+// RetryPolicy says when RPCs are retried (A44). The backoff doubles each time.
 type RetryPolicy struct {
 	Codes map[codes.Code]bool
-	// MaxAttempts counts the first one too. It is 2 to 5.
+	// MaxAttempts includes the first attempt. It is from 2 to 5.
 	MaxAttempts                int
 	InitialBackoff, MaxBackoff time.Duration
 }
 
-// maxAttempts is that of A6.
+// maxAttempts is the limit of A6.
 const maxAttempts = 5
 
-// readRetry returns nil if there is nothing to retry on that gRPC knows.
+// readRetry returns nil if the policy has no condition that gRPC knows.
 func readRetry(in *routev3.RetryPolicy) (*RetryPolicy, error) {
 	if in == nil {
 		return nil, nil
@@ -74,7 +74,8 @@ func (p *RetryPolicy) readBackoff(in *routev3.RetryPolicy_RetryBackOff) (err err
 	return nil
 }
 
-// retryCodes ignores the conditions of x-envoy-retry-on.
+// retryCodes returns the codes for the conditions that gRPC knows. It ignores all others,
+// such as Envoy's HTTP ones.
 func retryCodes(on string) map[codes.Code]bool {
 	out := make(map[codes.Code]bool)
 	for condition := range strings.SplitSeq(on, ",") {

@@ -13,17 +13,18 @@ import (
 	"google.golang.org/grpc/internal/xds/match"
 )
 
-// RouteConfig says where requests go.
+// RouteConfig says to which clusters requests go.
 type RouteConfig struct {
-	// Name is the resource's.
+	// Name is the name of the resource.
 	Name         string
 	VirtualHosts []VirtualHost
-	// Plugins are the configurations of policies that choose clusters, by name: each is a list
+	// Plugins has the configurations of policies that choose clusters, by name. Each is a list
 	// of one policy, in the form of a service config.
 	Plugins map[string]Plugin
 }
 
-// readPlugins also returns the names of those that are not known and may be ignored.
+// readPlugins sets Plugins, and returns the names of plugins that are not known and may be
+// ignored.
 func (c *RouteConfig) readPlugins(list []*routev3.ClusterSpecifierPlugin) (optional map[string]bool, err error) {
 	for i, in := range list {
 		name := in.GetExtension().GetName()
@@ -49,41 +50,41 @@ func (c *RouteConfig) readPlugins(list []*routev3.ClusterSpecifierPlugin) (optio
 	return optional, nil
 }
 
-// VirtualHost is what there is for some domains.
+// VirtualHost has the routes for some domains.
 type VirtualHost struct {
 	// Domains are patterns; see RouteConfig.VirtualHost.
 	Domains   []string
 	Routes    []Route
-	Retry     *RetryPolicy // for routes that have none
+	Retry     *RetryPolicy // for routes that have no retry policy
 	Overrides Overrides
 }
 
-// ActionKind says what becomes of requests.
+// ActionKind says what happens to requests.
 type ActionKind uint8
 
 // A route has one of these actions.
 const (
-	// Unsupported fails requests.
+	// Unsupported makes requests fail.
 	Unsupported ActionKind = iota
-	// Forward sends them on, which only a client does.
+	// Forward forwards requests; only clients do that.
 	Forward
-	// NonForwarding takes them, which only a server does (A36).
+	// NonForwarding handles requests; only servers do that (A36).
 	NonForwarding
 )
 
-// Route is for the requests that it matches.
+// Route applies to the requests that it matches.
 type Route struct {
 	Path     match.String
 	Headers  []match.Header
 	Fraction match.Fraction
 
 	Action ActionKind
-	// Clusters are those to forward to, if Plugin is empty.
+	// Clusters are the clusters to forward to if Plugin is empty.
 	Clusters []WeightedCluster
-	// Plugin is the name of one of RouteConfig.Plugins.
+	// Plugin is a key of RouteConfig.Plugins.
 	Plugin string
-	// MaxDuration bounds RPCs (A31), if HasMaxDuration is set; 0 is no bound. Otherwise the
-	// Listener's bound counts.
+	// MaxDuration limits the duration of RPCs if HasMaxDuration is set (A31); 0 means no
+	// limit. Without HasMaxDuration the limit of the Listener applies.
 	MaxDuration     time.Duration
 	HasMaxDuration  bool
 	AutoHostRewrite bool // A81
@@ -92,16 +93,16 @@ type Route struct {
 	Overrides       Overrides
 }
 
-// WeightedCluster is one that gets a share of a route's requests.
+// WeightedCluster is a cluster that gets a share of a route's requests.
 type WeightedCluster struct {
 	Name   string
 	Weight uint32
-	// upTo is the sum of the weights up to this one, included.
+	// upTo is the sum of the weights of this cluster and those before it.
 	upTo      uint32
 	Overrides Overrides
 }
 
-// ParseRouteConfig reads a serialized RouteConfiguration.
+// ParseRouteConfig parses a serialized RouteConfiguration.
 func ParseRouteConfig(c *Context, raw []byte) (*RouteConfig, error) {
 	return parse(c, raw, &routev3.RouteConfiguration{}, readRouteConfig)
 }
@@ -120,7 +121,7 @@ func readRouteConfig(c *Context, in *routev3.RouteConfiguration) (*RouteConfig, 
 		}
 		out.VirtualHosts = append(out.VirtualHosts, host)
 	}
-	// A plugin that no route names is not needed.
+	// Plugins that no route names are not needed.
 	for name := range out.Plugins {
 		if !p.used[name] {
 			delete(out.Plugins, name)
@@ -129,7 +130,7 @@ func readRouteConfig(c *Context, in *routev3.RouteConfiguration) (*RouteConfig, 
 	return out, nil
 }
 
-// routeParser knows the plugins, those that are ignored, and those that routes name.
+// routeParser has the known plugins, those that may be ignored, and those that routes name.
 type routeParser struct {
 	c        *Context
 	plugins  map[string]Plugin
@@ -162,13 +163,13 @@ func (p *routeParser) virtualHost(in *routev3.VirtualHost) (out VirtualHost, err
 	return out, nil
 }
 
-// route also says whether the route is one that can match.
+// route parses a route. used is false if the route can never match, or must be ignored.
 func (p *routeParser) route(in *routev3.Route) (out Route, used bool, err error) {
 	m := in.GetMatch()
 	if m == nil {
 		return out, false, wrong("match", "missing")
 	}
-	if len(m.GetQueryParameters()) > 0 { // A28: gRPC has none, so it never matches
+	if len(m.GetQueryParameters()) > 0 { // A28: gRPC has no query parameters, so the route never matches
 		return out, false, nil
 	}
 	if err := out.readMatch(m); err != nil {
@@ -206,11 +207,12 @@ func (t *Route) readMatch(in *routev3.RouteMatch) (err error) {
 	return at("runtime_fraction.default_value", err)
 }
 
-// forward reads what a client does; it is not used if it forwards in a way that is not known.
+// forward parses the action of a client's route. used is false if the way to choose the
+// cluster is not known.
 func (p *routeParser) forward(out *Route, in *routev3.RouteAction) (used bool, err error) {
 	switch s := in.GetClusterSpecifier().(type) {
 	case *routev3.RouteAction_Cluster:
-		if s.Cluster == "" { // it fails the requests that it matches, and no other
+		if s.Cluster == "" { // the route fails the requests that it matches
 			out.Action = Unsupported
 			return true, nil
 		}
@@ -231,7 +233,7 @@ func (p *routeParser) forward(out *Route, in *routev3.RouteAction) (used bool, e
 			p.used = make(map[string]bool)
 		}
 		out.Plugin, p.used[name] = name, true
-	default: // A28: cluster_header, and what is to come
+	default: // A28: cluster_header, and future specifiers
 		return false, nil
 	}
 	if err := out.readDuration(in.GetMaxStreamDuration()); err != nil {
@@ -275,7 +277,7 @@ func (p *routeParser) weighted(in *routev3.WeightedCluster) ([]WeightedCluster, 
 	return out, nil
 }
 
-// readDuration prefers the bound for timeouts in headers (A31).
+// readDuration prefers grpc_timeout_header_max to max_stream_duration (A31).
 func (t *Route) readDuration(in *routev3.RouteAction_MaxStreamDuration) error {
 	d, field := in.GetGrpcTimeoutHeaderMax(), "grpc_timeout_header_max"
 	if d == nil {
@@ -289,7 +291,8 @@ func (t *Route) readDuration(in *routev3.RouteAction_MaxStreamDuration) error {
 	return at(field, err)
 }
 
-// validDomain accepts a name, a name with one asterisk at an end, and an asterisk alone.
+// validDomain accepts a name, a name with one asterisk at its beginning or end, and a single
+// asterisk.
 func validDomain(d string) bool {
 	switch strings.Count(d, "*") {
 	case 0:

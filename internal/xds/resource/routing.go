@@ -14,24 +14,25 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Request is what routes look at.
+// Request has the properties of a request that routes match on.
 type Request struct {
 	// Path is "/service/method".
 	Path string
-	// Metadata are the headers that the application or a filter has set. Binary ones are not
-	// seen (A28).
+	// Metadata has the headers that the application or a filter has set. Routes do not see binary headers
+	// (A28).
 	Metadata metadata.MD
-	// Outgoing, if it is there, stands in for Metadata: what a client's call is to send.
+	// Outgoing, if not nil, takes the place of Metadata. It has the headers that a client's call is to
+	// send.
 	Outgoing Headers
-	// Rand returns a random number below n. Nil means that of the process.
+	// Rand returns a random number below n. Nil means the generator of package math/rand/v2.
 	Rand func(n uint32) uint32
 
-	// joined are headers of several values, as matchers have asked for them, by name: a client sends many
-	// long ones for a few bytes, and each route may ask for them.
+	// joined caches the joined values of headers with several values, by name. A client can send many
+	// long values in a few bytes, and each route may ask for them.
 	joined map[string]string
 }
 
-// Headers finds the values of a header by its name in lower case.
+// Headers finds the values of a header by its name, which must be in lower case.
 type Headers interface {
 	Values(name string) []string
 }
@@ -50,8 +51,8 @@ func (r *Request) roll(n uint32) uint32 {
 	return rand.Uint32N(n)
 }
 
-// Header returns the value of a header as matchers see it: of several, all with commas between.
-// The name is in lower case. Only a header with several values makes it allocate.
+// Header returns the value of a header as matchers see it. Several values are joined with commas. name
+// must be in lower case. Header allocates only for a header with several values.
 func (r *Request) Header(name string) (value string, present bool) {
 	if strings.HasSuffix(name, "-bin") {
 		return "", false
@@ -80,9 +81,9 @@ func (r *Request) join(name string, values []string) string {
 	return text
 }
 
-// VirtualHost returns the one for a host, nil if there is none. Of the patterns that match, the
-// whole name comes first, then the longest that ends the name, then the longest that begins it,
-// then the asterisk alone; of two the same, the one that comes first. Letter case does not count.
+// VirtualHost returns the virtual host for a host name, or nil if there is none. Of the patterns that
+// match, it prefers the whole name, then the longest that ends the name, then the longest that begins it,
+// then the single asterisk. Of equal patterns it takes the first. Case does not count.
 func (c *RouteConfig) VirtualHost(host string) *VirtualHost {
 	var best *VirtualHost
 	bestRank, bestLen := noMatch, 0
@@ -98,7 +99,7 @@ func (c *RouteConfig) VirtualHost(host string) *VirtualHost {
 	return best
 }
 
-// rank says how specific a match is.
+// rank says how specific a match is; a higher rank is more specific.
 type rank uint8
 
 const (
@@ -125,7 +126,7 @@ func rankOf(pattern, host string) rank {
 	}
 }
 
-// Route returns the first route that matches the request, nil if none does.
+// Route returns the first route that matches the request, or nil if none does.
 func (h *VirtualHost) Route(r *Request) *Route {
 	for i := range h.Routes {
 		if h.Routes[i].Match(r) {
@@ -135,7 +136,7 @@ func (h *VirtualHost) Route(r *Request) *Route {
 	return nil
 }
 
-// Match reports whether the route is for the request.
+// Match reports whether the route matches the request.
 func (t *Route) Match(r *Request) bool {
 	if !t.Path.Match(r.Path) {
 		return false
@@ -149,10 +150,10 @@ func (t *Route) Match(r *Request) bool {
 	return t.Fraction == match.All || t.Fraction.Match(r.roll(uint32(match.All)))
 }
 
-// Cluster chooses one of the route's clusters by weight. There has to be one.
+// Cluster chooses one of the route's clusters at random, by weight. The route must have a cluster.
 func (t *Route) Cluster(r *Request) *WeightedCluster { return &t.Clusters[t.ClusterIndex(r)] }
 
-// ClusterIndex is Cluster that returns the index of the cluster among the route's.
+// ClusterIndex does what Cluster does, but returns the index of the cluster.
 func (t *Route) ClusterIndex(r *Request) int {
 	if len(t.Clusters) == 1 {
 		return 0
@@ -167,7 +168,7 @@ func (t *Route) ClusterIndex(r *Request) int {
 	return i
 }
 
-// RetryOf returns the retry policy for a route of the host, nil if there is none (A44).
+// RetryOf returns the retry policy for a route of the host, or nil if there is none (A44).
 func (h *VirtualHost) RetryOf(t *Route) *RetryPolicy {
 	if t.Retry != nil {
 		return t.Retry
@@ -175,8 +176,8 @@ func (h *VirtualHost) RetryOf(t *Route) *RetryPolicy {
 	return h.Retry
 }
 
-// OverrideOf returns the most specific override for a filter, nil if there is none (A39). The
-// cluster may be nil.
+// OverrideOf returns the most specific override for a filter, or nil if there is none (A39). w may be
+// nil.
 func OverrideOf(f *Filter, h *VirtualHost, t *Route, w *WeightedCluster) any {
 	if w != nil {
 		if c := w.Overrides.Of(f); c != nil {
@@ -189,13 +190,14 @@ func OverrideOf(f *Filter, h *VirtualHost, t *Route, w *WeightedCluster) any {
 	return h.Overrides.Of(f)
 }
 
-// Hash returns that of a request on a channel with a number of its own; ok is false if no policy
-// gives one, and then any number will do.
+// Hash returns the hash of a request. channel is the channel's number. ok is false if no policy gives a
+// hash; then the caller may use any number.
 func (t *Route) Hash(r *Request, channel uint64) (hash uint64, ok bool) {
 	for i := range t.HashPolicies {
 		p := &t.HashPolicies[i]
 		if h, found := p.hash(r, channel); found {
-			// Of the same policies comes the same hash, whatever other languages do (A42).
+			// Equal policies always give equal hashes here; other languages may combine them differently
+			// (A42).
 			hash, ok = bits.RotateLeft64(hash, 1)^h, true
 		}
 		if ok && p.Terminal {

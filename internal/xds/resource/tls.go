@@ -11,40 +11,42 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ClientTLS is how connections to a cluster are secured (A29).
+// ClientTLS says how connections to a cluster are secured (A29).
 type ClientTLS struct {
 	// Identity is this client's certificate, if any.
 	Identity CertProvider
-	// Roots are what the server's certificate is verified against, the system's roots (A82) if
-	// there is no provider.
+	// Roots verify the server's certificate. Without a provider the system's roots do (A82).
 	Roots CertProvider
-	// SANs are the names of which the server's certificate shall have one; any will do if there
-	// are none.
+	// SANs match names. The server's certificate must have a name that one of them matches. If
+	// there are none, any name will do.
 	SANs []SAN
-	// MaxDepth bounds the certificates above the server's, the root's included; 0 is no bound.
+	// MaxDepth limits the number of certificates above the server's, including the root; 0 means
+	// no limit.
 	MaxDepth uint32
-	// SNI is the server name to send, unless AutoHostSNI says that the endpoint's is (A101).
+	// SNI is the server name to send. AutoHostSNI says to send the endpoint's hostname instead
+	// (A101).
 	SNI               string
 	AutoHostSNI       bool
-	AutoSANValidation bool // the name that was sent takes the place of SANs
+	AutoSANValidation bool // check the certificate against the name that was sent instead of SANs
 }
 
-// SystemRoots reports whether the system's roots are used.
+// SystemRoots reports whether the system's roots verify the server's certificate.
 func (t *ClientTLS) SystemRoots() bool { return t.Roots == CertProvider{} }
 
-// ServerTLS is how connections to a server are secured (A29).
+// ServerTLS says how connections to a server are secured (A29).
 type ServerTLS struct {
 	// Identity is this server's certificate.
 	Identity CertProvider
-	// Roots are what clients' certificates are verified against; without it none is asked for.
+	// Roots verify clients' certificates. Without a provider the server requests no certificate.
 	Roots CertProvider
-	// RequireClientCert says that a client without a certificate is turned away.
+	// RequireClientCert says to reject clients without a certificate.
 	RequireClientCert bool
-	// MaxDepth bounds the certificates above a client's, the root's included; 0 is no bound.
+	// MaxDepth limits the number of certificates above a client's, including the root; 0 means no
+	// limit.
 	MaxDepth uint32
-	// HideRoots says that clients are not told the names of the roots.
+	// HideRoots says not to send clients the names of the roots.
 	HideRoots bool
-	// NoResumption says that each connection has a handshake of its own.
+	// NoResumption says that sessions are not resumed, so each connection has a full handshake.
 	NoResumption bool
 }
 
@@ -55,7 +57,7 @@ const (
 	proxySocket = "envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport"
 )
 
-// unwrapTLS reads a transport socket that has to be of the kind.
+// unwrapTLS decodes the message in a transport socket, which must be of this kind.
 func unwrapTLS(in *corev3.TransportSocket, kind string, to proto.Message) error {
 	if in.GetName() != tlsSocket {
 		return wrong("name", "%q is not supported", in.GetName())
@@ -66,7 +68,7 @@ func unwrapTLS(in *corev3.TransportSocket, kind string, to proto.Message) error 
 	return at("typed_config", proto.Unmarshal(in.GetTypedConfig().GetValue(), to))
 }
 
-// maxSNI is the longest server name that is accepted (A101).
+// maxSNI is the maximum length of a server name in bytes (A101).
 const maxSNI = 255
 
 func readClientTLS(c *Context, in *tlsv3.UpstreamTlsContext) (*ClientTLS, error) {
@@ -102,7 +104,8 @@ func readClientTLS(c *Context, in *tlsv3.UpstreamTlsContext) (*ClientTLS, error)
 	return out, nil
 }
 
-// readIdentity checks what client and server have in common, and returns the certificate.
+// readIdentity checks the fields that clients and servers have in common, and returns the
+// certificate.
 func readIdentity(c *Context, in *tlsv3.CommonTlsContext) (p CertProvider, err error) {
 	if in.GetTlsParams() != nil {
 		return p, wrong("tls_params", "not supported")
@@ -187,8 +190,9 @@ func serverTLSOf(c *Context, in *tlsv3.DownstreamTlsContext) (*ServerTLS, error)
 	return out, nil
 }
 
-// boundsResumption reports whether sessions must not be resumed, or not for as long as crypto/tls
-// would have it. It knows no bound of its own, so that there is none to resume then.
+// boundsResumption reports whether the resource forbids to resume sessions, or limits for how
+// long they may be resumed. crypto/tls has no setting for such a limit, so the server resumes no
+// sessions in both cases.
 func boundsResumption(in *tlsv3.DownstreamTlsContext) bool {
 	return in.GetDisableStatelessSessionResumption() || in.GetSessionTimeout() != nil
 }

@@ -9,13 +9,13 @@ import (
 	"google.golang.org/grpc/internal/xds/match"
 )
 
-// How a peer's certificate is checked. Each field that asks for a check is obeyed, or the resource
-// is refused: none is skipped (internal/xds/README.md has them all).
+// This file parses how to check a peer's certificate. Each field that asks for a check is either
+// obeyed, or the resource is rejected; none is skipped (internal/xds/README.md lists them all).
 
-// SANKind is a kind of names of a certificate.
+// SANKind is a kind of subject alternative name.
 type SANKind uint8
 
-// Kinds of subject alternative names.
+// The kinds of subject alternative names.
 const (
 	AnySAN SANKind = iota
 	EmailSAN
@@ -24,30 +24,30 @@ const (
 	IPSAN
 )
 
-// SAN matches the names of one kind, or of all.
+// SAN matches subject alternative names of one kind, or of all kinds.
 type SAN struct {
 	Kind SANKind
 	Name match.String
 }
 
-// Equal reports whether two match the same for the same reason.
+// Equal reports whether both match the same names for the same reason.
 func (s SAN) Equal(o SAN) bool { return s.Kind == o.Kind && s.Name.Equal(o.Name) }
 
-// String is for messages.
+// String returns a description for messages.
 func (s SAN) String() string {
 	return [...]string{"", "email ", "DNS ", "URI ", "IP address "}[s.Kind] + s.Name.String()
 }
 
-// validated is what a CertificateValidationContext says.
+// validated is the parsed form of a CertificateValidationContext.
 type validated struct {
 	roots     CertProvider
-	system    bool // it asks for the system's roots, and this is allowed
+	system    bool // the resource asks for the system's roots, and that is enabled
 	sans      []SAN
 	depth     uint32
 	hideRoots bool
 }
 
-// validation returns nil if there is no context.
+// validation returns nil if there is no validation context.
 func validation(c *Context, in *tlsv3.CommonTlsContext) (*validated, error) {
 	switch v := in.GetValidationContextType().(type) {
 	case nil:
@@ -67,8 +67,9 @@ func validation(c *Context, in *tlsv3.CommonTlsContext) (*validated, error) {
 	}
 }
 
-// combined reads a context with roots beside it. Either may be missing: roots alone are what a
-// certificate has to come from, whatever its names. It returns nil if both are.
+// combined parses a validation context that has roots in a separate field. Either part may be
+// missing. Without the context the names in a certificate are not checked, only its roots.
+// combined returns nil if both parts are missing.
 //
 //nolint:staticcheck // the older fields, which control planes still use
 func combined(c *Context, in *tlsv3.CommonTlsContext_CombinedCertificateValidationContext) (out *validated, err error) {
@@ -125,7 +126,8 @@ func readValidation(c *Context, in *tlsv3.CertificateValidationContext) (*valida
 		return out, at("ca_certificate_provider_instance", err)
 	}
 	if out.system = c.Features.SystemRootCerts && in.GetSystemRootCerts() != nil; out.system && in.GetTrustedCa() != nil {
-		// It comes before the system's roots, which are more than it allows.
+		// In Envoy trusted_ca takes precedence over the system's roots, which would accept more
+		// certificates.
 		return nil, wrong("trusted_ca", "not supported")
 	}
 	return out, nil

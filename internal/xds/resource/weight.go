@@ -2,12 +2,12 @@
 
 package resource
 
-// one is 1 as a fraction in the form UQ1.31 (A113).
+// one is the number 1 in fixed point with 31 fractional bits, UQ1.31 (A113).
 const one = 1 << 31
 
 // EndpointWeights returns the share that each endpoint of a locality has in its priority, in
-// 2^-31: the locality's share among all of the priority, times the endpoint's share in the
-// locality (A113). A share is at least 1.
+// units of 2^-31. That is the locality's share in the priority times the endpoint's share in
+// the locality (A113). A share is at least 1.
 func EndpointWeights(priority []Locality, locality int) []uint32 {
 	sum := uint64(0)
 	for i := range priority {

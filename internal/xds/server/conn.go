@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/internal/xds/handshake"
 )
 
-// SetDeadline notes the deadline, which bounds the handshake.
+// SetDeadline implements net.Conn. It also records the deadline for the handshake.
 func (c *conn) SetDeadline(t time.Time) error {
 	if t.IsZero() {
 		c.deadline.Store(nil)
@@ -20,7 +20,7 @@ func (c *conn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// Close tells the edition.
+// Close implements net.Conn. It also removes the connection from its edition.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
 	c.edition.forget(c)
@@ -35,10 +35,11 @@ func (c *conn) XDSHandshake() (s *handshake.Server, below net.Conn, deadline tim
 	return c.chain.tls, c, deadline
 }
 
-// Source is the rpcconfig.Source of a server whose listeners are Listeners.
+// Source is the rpcconfig.Source of a server that serves on Listeners.
 type Source struct{}
 
-// Router implements rpcconfig.Source. Connections of other listeners have no Router.
+// Router implements rpcconfig.Source. It returns a nil Router for a connection of any other
+// listener.
 func (Source) Router(accepted rpcconfig.Conn) (rpcconfig.Router, error) {
 	c, ok := accepted.Accepted.(*conn)
 	if !ok {

@@ -20,63 +20,67 @@ import (
 
 var logger = grpclog.Component("xds")
 
-// Options are what a Listener is made of.
+// Options are the options of Listen.
 type Options struct {
 	Client *xdsclient.Client
-	// ModeChanged is told, in order and one at a time, whether the server serves. The error
-	// says why it does not. Nil: changes are logged.
+	// ModeChanged is called when the server begins to serve, stops serving, or has another
+	// reason not to serve. Calls come in order, one at a time. err says why the server does not
+	// serve. If ModeChanged is nil, the Listener logs the changes.
 	ModeChanged func(addr net.Addr, mode connectivity.ServingMode, err error)
-	// DrainGrace is DefaultDrainGrace if it is 0.
+	// DrainGrace is how long RPCs on a drained connection may continue; 0 means
+	// DefaultDrainGrace.
 	DrainGrace time.Duration
 }
 
-// Listener accepts connections as the control plane says. It has to be closed, as any.
+// Listener is a net.Listener that accepts connections as the control plane configures. Its owner
+// must close it.
 type Listener struct {
 	net.Listener
 	options Options
 	address netip.AddrPort
-	name    string // of the resource
-	node    string // stands before errors
+	name    string // of the Listener resource
+	node    string // the prefix of error messages, which names the xDS node
 	memory  httpfilter.Memory
 	told    serializer.Serializer
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
-	cancel  func() // the watch of the Listener
+	cancel  func() // ends the watch of the Listener resource
 	mode    connectivity.ServingMode
 	current *edition // nil while nothing is served
-	next    *edition // waits for its routes; nil if there is none
+	next    *edition // waits for its RouteConfigurations; nil if there is none
 	routes  map[string]*routes
 	broken  bool // a warning about routes was logged
 }
 
-// edition is what a Listener resource said, in use. The Listener's mu guards what changes.
+// edition is one version of the Listener resource in use. The Listener's mu guards the fields
+// that change.
 type edition struct {
 	listener *Listener
 	config   *resource.ServerListener
 	chains   map[*resource.FilterChain]*chain
 
-	conns   map[*conn]struct{} // not closed yet
-	shaking int                // how many of conns have their handshakes before them
+	conns   map[*conn]struct{} // those that are not closed yet
+	shaking int                // the number of conns whose handshake is not done
 	retired bool
-	grace   *time.Timer // closes what is left; nil until it is retired
+	grace   *time.Timer // closes the connections that are left; nil until retireLocked sets it
 }
 
-// chain is a filter chain in use.
+// chain is a filter chain of an edition.
 type chain struct {
-	tls    *handshake.Server // nil: the fallback credentials
+	tls    *handshake.Server // nil means the fallback credentials
 	router *router
 }
 
-// conn is an accepted connection that knows its filter chain. It leaves reading and writing to
-// what it embeds, and all who read or write below it, as package readyreader does, are right to.
+// conn is an accepted connection that knows its filter chain. It adds nothing to Read and Write,
+// so code such as package readyreader may read and write the embedded net.Conn directly.
 type conn struct {
 	net.Conn
 	edition  *edition
 	chain    *chain
 	deadline atomic.Pointer[time.Time] // of the handshake
 
-	// Guarded by the Listener's mu.
+	// The Listener's mu guards these fields.
 	shaking bool
-	drain   func() // nil until the server serves the connection
+	drain   func() // nil until the server serves the connection; see rpcconfig.Conn
 }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server is what an xDS server does beyond serving (gRFC A36): for each listener it
-// watches a Listener resource and the RouteConfigurations that this names, says whether the
-// server serves, chooses a filter chain for each connection, and routes and filters each RPC by
-// that. Package xds joins it with a grpc.Server.
+// Package server has the xDS part of an xDS server (gRFC A36). For each listener it watches a
+// Listener resource and the RouteConfigurations that the resource names, and reports whether the
+// server serves. It chooses a filter chain for each connection, and with that chain it routes and
+// filters each RPC. Package xds combines it with a grpc.Server.
 //
 // # Editions
 //
-// What a Listener says is made into an edition once all RouteConfigurations that it names have
-// come, or turned out not to be there. A new edition takes the place of the one before, whose
-// connections are drained: their clients begin further RPCs on new connections. What is still
-// open after the drain grace time is closed. A RouteConfiguration that changes makes no edition:
-// RPCs that begin afterwards go by it, on whatever connection.
+// An edition is made from a version of the Listener resource. It takes effect once the control
+// plane has sent all RouteConfigurations that it names, or has reported that they do not exist.
+// It replaces the edition before, whose connections are drained: their clients begin further RPCs
+// on new connections. Connections that are still open after the drain grace time are closed. A
+// RouteConfiguration that changes makes no new edition: RPCs that begin after the change use it,
+// on any connection.
 //
 // # Who owns what
 //
-// A [Listener] belongs to one net.Listener. Its mu guards the edition in force, the one that is
-// being prepared, and the connections of each edition. Watchers are called one at a time by the
-// xDS client; a connection belongs to the goroutine that serves it, and tells its edition when it
-// is closed. Nothing is held for a connection but one entry in its edition's set; nothing that
-// waits has a goroutine.
+// A [Listener] wraps one net.Listener. Its mu guards the current edition, the edition that is
+// being prepared, and the connections of each edition. The xDS client calls watchers one at a
+// time. A connection belongs to the goroutine that serves it, and removes itself from its edition
+// when it is closed. An open connection costs only one entry in its edition's set. Nothing here
+// needs a goroutine while it waits.
 package server

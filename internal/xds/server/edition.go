@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
-// complete reports whether all routes have come, or can't be had.
+// complete reports whether the RouteConfigurations of all chains are known, or known not to
+// be available.
 func (e *edition) complete() bool {
 	for _, c := range e.chains {
 		if c.router.routes.current.Load() == nil {
@@ -20,7 +21,7 @@ func (e *edition) complete() bool {
 	return true
 }
 
-// uses reports whether the edition, which may be nil, has a chain with the routes.
+// uses reports whether a chain of the edition uses the routes. The edition may be nil.
 func (e *edition) uses(r *routes) bool {
 	if e == nil {
 		return false
@@ -33,7 +34,7 @@ func (e *edition) uses(r *routes) bool {
 	return false
 }
 
-// addLocked makes a connection one of the edition's.
+// addLocked adds a connection to the edition.
 func (e *edition) addLocked(raw net.Conn, fc *resource.FilterChain) *conn {
 	c := &conn{Conn: raw, edition: e, chain: e.chains[fc], shaking: true}
 	e.conns[c] = struct{}{}
@@ -41,7 +42,8 @@ func (e *edition) addLocked(raw net.Conn, fc *resource.FilterChain) *conn {
 	return c
 }
 
-// retireLocked drains the connections, and has those closed that take too long.
+// retireLocked drains the connections, and closes those that are still open after the drain
+// grace time.
 func (e *edition) retireLocked() {
 	e.retired = true
 	e.releaseLocked()
@@ -54,7 +56,7 @@ func (e *edition) retireLocked() {
 			drains = append(drains, c.drain)
 		}
 	}
-	go func() { // they may write, and wait for locks
+	go func() { // drain may write, and may wait for locks
 		for _, drain := range drains {
 			drain()
 		}
@@ -62,14 +64,14 @@ func (e *edition) retireLocked() {
 	e.grace = time.AfterFunc(e.listener.options.DrainGrace, e.closeAll)
 }
 
-// abandonLocked is the end of the edition of a listener that is closed: the server knows what
-// becomes of its connections.
+// abandonLocked ends the edition of a listener that is being closed. It leaves the
+// connections alone: the server decides what happens to them.
 func (e *edition) abandonLocked() {
 	e.retired = true
 	e.releaseLocked()
 }
 
-// releaseLocked gives certificates up once no handshake needs them.
+// releaseLocked releases the certificates once no handshake needs them any more.
 func (e *edition) releaseLocked() {
 	if !e.retired || e.shaking > 0 {
 		return
@@ -81,7 +83,7 @@ func (e *edition) releaseLocked() {
 	}
 }
 
-// closeAll closes what is left after the drain grace time.
+// closeAll closes the connections that are left after the drain grace time.
 func (e *edition) closeAll() {
 	e.listener.mu.Lock()
 	left := make([]net.Conn, 0, len(e.conns))
@@ -90,11 +92,11 @@ func (e *edition) closeAll() {
 	}
 	e.listener.mu.Unlock()
 	for _, c := range left {
-		_ = c.Close() // it is given up
+		_ = c.Close() // the connection is given up, so an error does not matter
 	}
 }
 
-// shookLocked notes that a connection has its handshake behind it.
+// shookLocked records that the handshake of a connection is over.
 func (e *edition) shookLocked(c *conn) {
 	if c.shaking {
 		c.shaking = false
@@ -103,7 +105,7 @@ func (e *edition) shookLocked(c *conn) {
 	}
 }
 
-// forget is told of each connection that is closed.
+// forget removes a connection that has been closed.
 func (e *edition) forget(c *conn) {
 	l := e.listener
 	l.mu.Lock()
@@ -118,7 +120,8 @@ func (e *edition) forget(c *conn) {
 	}
 }
 
-// faults returns the first thing that will make RPCs fail.
+// faults returns an error that describes the first cause for RPCs to fail, or nil if there is
+// none.
 func (e *edition) faults() error {
 	for _, c := range e.chains {
 		now := c.router.routes.current.Load()

@@ -11,11 +11,12 @@ import (
 	"google.golang.org/grpc/internal/xds/client"
 )
 
-// DefaultDrainGrace is how long RPCs of a connection may go on whose configuration is no longer
-// in force (A36).
+// DefaultDrainGrace is how long RPCs may continue on a connection whose configuration has been
+// replaced (A36).
 const DefaultDrainGrace = 10 * time.Minute
 
-// Listen makes a Listener of one that listens on a TCP address, and begins to watch.
+// Listen wraps a listener in a Listener and begins to watch the Listener resource. It fails
+// unless lis listens on a TCP address.
 func Listen(lis net.Listener, o Options) (*Listener, error) {
 	addr, ok := lis.Addr().(*net.TCPAddr)
 	if !ok {
@@ -39,8 +40,8 @@ func Listen(lis net.Listener, o Options) (*Listener, error) {
 	return l, nil
 }
 
-// Accept implements net.Listener. Connections that nothing is configured for are closed before
-// anything is sent.
+// Accept implements net.Listener. It closes connections for which nothing is configured,
+// without sending anything on them.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
@@ -50,11 +51,11 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if c := l.take(raw); c != nil {
 			return c, nil
 		}
-		_ = raw.Close() // nobody is told
+		_ = raw.Close() // there is no caller to return an error to
 	}
 }
 
-// take returns nil for a connection that is to be closed.
+// take returns nil if the connection must be closed.
 func (l *Listener) take(raw net.Conn) *conn {
 	here, there := addressOf(raw.LocalAddr()), addressOf(raw.RemoteAddr())
 	l.mu.Lock()
@@ -72,7 +73,8 @@ func (l *Listener) take(raw net.Conn) *conn {
 	return l.current.addLocked(raw, fc)
 }
 
-// addressOf returns the zero value for what is no IP address: no prefix contains it.
+// addressOf returns the zero value if a is not an IP address. No prefix contains the zero
+// value.
 func addressOf(a net.Addr) netip.AddrPort {
 	switch a := a.(type) {
 	case nil:
@@ -84,7 +86,7 @@ func addressOf(a net.Addr) netip.AddrPort {
 	return ap
 }
 
-// Close implements net.Listener. Connections are left to the server.
+// Close implements net.Listener. It leaves the accepted connections to the server.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	first := !l.closed

@@ -17,27 +17,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// router routes the RPCs of a filter chain, and applies filters to them.
+// router routes the RPCs of one filter chain, and applies the chain's filters to them.
 type router struct {
-	node    string // stands before what RPCs fail with
+	node    string // the prefix of errors, which names the xDS node
 	routes  *routes
 	filters []resource.Filter
 	memory  *httpfilter.Memory
 
-	mu    sync.Mutex // held while made is made
+	mu    sync.Mutex // held while the value of ready is made
 	ready atomic.Pointer[made]
 }
 
-// made is a routing with the filters of each route.
+// made is a routing together with the filters of each of its routes.
 type made struct {
 	of      *routing
-	filters map[*resource.Route]rpcconfig.Filters // routes without filters are not in it
-	headers bool                                  // whether a route looks at headers
-	all     *resource.VirtualHost                 // the only one, which is for all hosts; nil if there is none
+	filters map[*resource.Route]rpcconfig.Filters // has only routes with filters
+	headers bool                                  // some route matches on headers
+	all     *resource.VirtualHost                 // the only virtual host, if it is for all domains; otherwise nil
 }
 
-// Route implements rpcconfig.Router. An RPC that nothing is configured for ends with UNAVAILABLE
-// (A36).
+// Route implements rpcconfig.Router. An RPC for which nothing is configured ends with
+// UNAVAILABLE (A36).
 func (r *router) Route(ctx context.Context, method string) (context.Context, error) {
 	m := r.settled()
 	if m.of.err != nil {
@@ -61,10 +61,12 @@ func (r *router) unavailable(text string) error {
 	return status.Error(codes.Unavailable, r.node+text)
 }
 
-// prefixOf names the node in errors, for those who have to find it among many.
+// prefixOf returns the prefix of errors that names the xDS node, so that operators can find it
+// among many nodes.
 func prefixOf(node string) string { return "[xDS node id: " + node + "]: " }
 
-// route returns the route of an RPC; without one, what there is none of.
+// route returns the route of an RPC. If there is none, it returns what is missing: the virtual
+// host or the route.
 func (m *made) route(ctx context.Context, method string) (route *resource.Route, lacks string) {
 	vh := m.all
 	if vh == nil {
@@ -83,7 +85,8 @@ func (m *made) route(ctx context.Context, method string) (route *resource.Route,
 	return vh.Route(&request), "Route"
 }
 
-// settled returns what goes with the routes of the moment, which it makes if they are new.
+// settled returns what has been made from the current routes. It makes that first if the routes
+// are new.
 func (r *router) settled() *made {
 	now := r.routes.current.Load()
 	if m := r.ready.Load(); m != nil && m.of == now {
@@ -122,7 +125,8 @@ func (r *router) make(of *routing) *made {
 	return m
 }
 
-// filterMaker makes each filter once for all routes that have it with the same configuration.
+// filterMaker makes filters. All routes that have a filter with the same configuration share one
+// instance.
 type filterMaker struct {
 	router  *router
 	filters map[filterKey]rpcconfig.Filter

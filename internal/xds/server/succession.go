@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// One edition follows another, and with each the mode may change.
+// This file replaces one edition by the next, which may change the serving mode.
 
-// proceedLocked brings the next edition in force if its routes are there.
+// proceedLocked puts the next edition into effect if there is one and its routes are complete.
 func (l *Listener) proceedLocked() {
 	if l.next == nil || !l.next.complete() {
 		return
@@ -24,7 +24,7 @@ func (l *Listener) proceedLocked() {
 	l.reportLocked()
 }
 
-// replaceLocked puts an edition, or nil, in the place of the current one.
+// replaceLocked makes e, which may be nil, the current edition.
 func (l *Listener) replaceLocked(e *edition) {
 	old := l.current
 	l.current = e
@@ -39,8 +39,9 @@ func (l *Listener) replaceLocked(e *edition) {
 	}
 }
 
-// switchLocked tells of the mode. That the server serves still is no news; that it does not, for
-// whatever reason this time, is.
+// switchLocked reports the serving mode. It does not report that the server serves if it was
+// serving before. It always reports that the server does not serve, because the reason may be a
+// new one.
 func (l *Listener) switchLocked(mode connectivity.ServingMode, err error) {
 	if l.mode == mode && mode == connectivity.ServingModeServing {
 		return
@@ -64,8 +65,8 @@ func logMode(addr net.Addr, mode connectivity.ServingMode, err error) {
 	logger.Warningf("listener %v enters mode %v", addr, mode)
 }
 
-// reportLocked logs what will make RPCs fail, with each update, and once that it no longer will
-// (A36).
+// reportLocked logs why RPCs will fail, at each update. When they will no longer fail, it logs
+// that once (A36).
 func (l *Listener) reportLocked() {
 	if l.current == nil {
 		return

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
-// What a Listener hears from control planes, and what it makes of it.
+// This file has the watchers that receive resources for a Listener.
 
-// listenerWatcher is the Listener as a watcher of the resource.
+// listenerWatcher is a Listener as the watcher of its Listener resource.
 type listenerWatcher Listener
 
 // Changed implements client.Watcher.
@@ -38,14 +38,14 @@ func (w *listenerWatcher) Changed(v *resource.Listener, err error) {
 	l.proceedLocked()
 }
 
-// Ambient implements client.Watcher: what there is stays in use.
+// Ambient implements client.Watcher. The current resource stays in use.
 func (w *listenerWatcher) Ambient(err error) {
 	if err != nil {
 		logger.Warningf("listener %v goes on with the Listener that it has: %v", w.Addr(), err)
 	}
 }
 
-// checkLocked says why a resource can't be used (A36).
+// checkLocked returns an error that says why a resource can't be used, or nil if it can be (A36).
 func (l *Listener) checkLocked(v *resource.Listener) error {
 	if v.Server == nil {
 		return fmt.Errorf("xds: Listener %q is for clients: it has an api_listener", l.name)
@@ -56,14 +56,14 @@ func (l *Listener) checkLocked(v *resource.Listener) error {
 	return nil
 }
 
-// hasAddress reports whether an address is the one that the server listens on. Port 0 stands for
-// any.
+// hasAddress reports whether text is the address that the server listens on. Port 0 in text matches
+// any port.
 func (l *Listener) hasAddress(text string) bool {
 	a, err := netip.ParseAddrPort(text)
 	return err == nil && a.Addr().Unmap() == l.address.Addr() && (a.Port() == l.address.Port() || a.Port() == 0)
 }
 
-// newEditionLocked prepares one, and watches the routes that it names.
+// newEditionLocked prepares an edition, and watches the RouteConfigurations that it names.
 func (l *Listener) newEditionLocked(config *resource.ServerListener) *edition {
 	e := &edition{
 		listener: l, config: config,
@@ -92,7 +92,8 @@ func (e *edition) addChainLocked(fc *resource.FilterChain) {
 	e.chains[fc] = c
 }
 
-// routesLocked returns the RouteConfiguration called name, and begins to watch it if nobody does yet.
+// routesLocked returns the RouteConfiguration called name, and begins to watch it if the Listener
+// does not watch it yet.
 func (l *Listener) routesLocked(name string) *routes {
 	if r, ok := l.routes[name]; ok {
 		return r
@@ -104,7 +105,7 @@ func (l *Listener) routesLocked(name string) *routes {
 	return r
 }
 
-// routesWatcher tells a Listener of one of its RouteConfigurations.
+// routesWatcher passes the versions of a RouteConfiguration on to a Listener.
 type routesWatcher struct {
 	listener *Listener
 	routes   *routes
@@ -126,7 +127,7 @@ func (w *routesWatcher) Changed(v *resource.RouteConfig, err error) {
 	l.reportLocked()
 }
 
-// Ambient implements client.Watcher: what there is stays in use.
+// Ambient implements client.Watcher. The current resource stays in use.
 func (w *routesWatcher) Ambient(err error) {
 	if err != nil {
 		logger.Warningf("listener %v goes on with the RouteConfiguration %q that it has: %v", w.listener.Addr(), w.routes.name, err)

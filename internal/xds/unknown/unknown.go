@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unknown finds what a message says that this program does not know. A security decision
-// that is not understood must not be skipped: a check of a newer field would be missing, and
-// nobody would hear of it.
+// Package unknown finds fields of a message that this program does not know. In a security policy
+// such fields must not be ignored: a check that a newer field asks for would be missing without
+// notice.
 package unknown
 
 import (
@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Field returns an error that names the first field of the message, or of one within it, that its
-// type does not have; nil if all are known. What an Any holds is not looked into.
+// Field returns an error that names the first unknown field of a message, or of a message within
+// it. It returns nil if all fields are known. It does not look into Any messages.
 func Field(m protoreflect.ProtoMessage) error { return in(m.ProtoReflect()) }
 
 func in(m protoreflect.Message) (err error) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package xdsclient joins the parts of an xDS client for the programs of this module: the client
-// itself (package client) with the resources of gRPC (package resource), control planes reached
-// through channels of this module, the environment, and metrics (gRFC A78).
+// Package xdsclient combines the parts of an xDS client for this module: the client itself
+// (package client), gRPC's resources (package resource), channels of this module as connections
+// to control planes, configuration from the environment, and metrics (gRFC A78).
 //
-// A Pool shares what can be shared: channels with the same target have one Client (A71), and so
-// one cache and one ADS stream for each control plane; Clients with the same control plane have
-// one connection to it.
+// A Pool shares Clients and connections. Channels with the same target share one Client (A71),
+// and so one cache and one ADS stream for each control plane. Clients with the same control
+// plane share one connection to it.
 package xdsclient
 
 import (
@@ -19,14 +19,14 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
-// ServerName is the name of the Client that xDS servers share (A71).
+// ServerName is the name of the Client that all xDS servers share (A71).
 const ServerName = "#server"
 
-// Client is an xDS client and the types of resources that may be watched with it:
+// Client is an xDS client together with the types of resources that it can watch:
 //
 //	cancel := client.Watch(c.Client, c.Listeners, name, watcher)
 //
-// Values that watchers get must not be changed.
+// Watchers must not change the values that they get.
 type Client struct {
 	*client.Client
 	Listeners *client.Type[*resource.Listener]
@@ -35,7 +35,7 @@ type Client struct {
 	Endpoints *client.Type[*resource.Endpoints]
 }
 
-// Features returns those that the environment has switched on.
+// Features returns the features that the environment has enabled.
 func Features() resource.Features {
 	return resource.Features{
 		Dualstack:        envconfig.XDSDualstackEndpoints,
@@ -52,7 +52,7 @@ func Features() resource.Features {
 	}
 }
 
-// Filters returns the HTTP filters that the environment has not switched off.
+// Filters returns the HTTP filters. Environment variables enable some of them.
 func Filters() *httpfilter.Registry {
 	kinds := []httpfilter.Kind{httpfilter.Router{}, httpfilter.Fault{}, httpfilter.RBAC{}}
 	if envconfig.XDSGCPAuthFilter {
@@ -67,7 +67,7 @@ func Filters() *httpfilter.Registry {
 	return httpfilter.NewRegistry(kinds...)
 }
 
-// types gives a Client its types of resources.
+// types sets the types of resources of a Client.
 func (c *Client) types(b *bootstrap.Config, features resource.Features, filters *httpfilter.Registry) {
 	in := func(from *bootstrap.Server) *resource.Context {
 		return &resource.Context{Bootstrap: b, Server: from, Filters: filters, Features: features}

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// The metrics of gRFC A78, with the states of A88.
+// The metrics of gRFC A78, with the resource states of A88.
 var (
 	connected = estats.RegisterInt64AsyncGauge(estats.MetricDescriptor{
 		Name:        "grpc.xds_client.connected",
@@ -55,7 +55,7 @@ type metrics struct {
 	gauges *istats.Shared
 
 	mu        sync.Mutex
-	recorders map[estats.MetricsRecorder]int // the number of channels
+	recorders map[estats.MetricsRecorder]int // the number of channels that use each
 }
 
 func newMetrics(target string) *metrics {
@@ -64,7 +64,8 @@ func newMetrics(target string) *metrics {
 	return m
 }
 
-// add has recorders get the metrics until stop is called.
+// add makes recorders receive the metrics until stop is called. The recorders are others, and those handlers
+// that are recorders too.
 func (m *metrics) add(handlers []stats.Handler, others ...estats.MetricsRecorder) (stop func()) {
 	stopGauges := m.gauges.Add(handlers, others...)
 	all := slices.Clone(others)
@@ -122,7 +123,7 @@ func (m *metrics) ServerFailure(server string) {
 	m.each(func(r estats.MetricsRecorder) { serverFailure.Record(r, 1, m.target, server) })
 }
 
-// typeOf is the type without what all URLs begin with.
+// typeOf returns the part of a type URL behind the last slash.
 func typeOf(url string) string { return url[strings.LastIndexByte(url, '/')+1:] }
 
 func (m *metrics) report(r estats.AsyncMetricsRecorder) error {
@@ -148,7 +149,7 @@ func (m *metrics) report(r estats.AsyncMetricsRecorder) error {
 	return nil
 }
 
-// stateName is that of A78 and A88.
+// stateName returns the name of a resource's state in metrics (A78, A88).
 func stateName(r *client.Resource) string {
 	name := map[client.State]string{
 		client.Requested: "requested", client.DoesNotExist: "does_not_exist", client.ACKed: "acked", client.NACKed: "nacked",

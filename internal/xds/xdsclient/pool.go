@@ -18,64 +18,65 @@ import (
 
 var logger = grpclog.Component("xds")
 
-// Options are what a Pool is made of.
+// Options are the options of NewPool.
 type Options struct {
-	// Bootstrap is the configuration; nil: the environment says where it is.
+	// Bootstrap is the bootstrap configuration. Nil means that the environment says where it is.
 	Bootstrap *bootstrap.Config
 	Features  resource.Features
 	Filters   *httpfilter.Registry
-	// Client has more of what Clients are made of; Bootstrap, Dial, Metrics and Logger are set
-	// by the Pool.
+	// Client has further configuration for Clients. The Pool sets its fields Bootstrap, Dial,
+	// Metrics and Logger.
 	Client client.Config
 }
 
-// Pool shares Clients, by name. Its methods are safe for concurrent use.
+// Pool is a set of shared Clients, which have names. It is safe for concurrent use.
 type Pool struct {
 	options Options
 
 	mu       sync.Mutex
-	fallback *bootstrap.Config // where the environment has none
+	fallback *bootstrap.Config // for use if the environment has none
 	clients  map[string]*pooled
 	channels map[string]*channel // by bootstrap.Server.Key
 }
 
-// NewPool returns a Pool with nothing in it.
+// NewPool returns an empty Pool.
 func NewPool(o Options) *Pool {
 	return &Pool{options: o, clients: make(map[string]*pooled), channels: make(map[string]*channel)}
 }
 
-// Default returns the Pool of the process, which goes by the environment.
+// Default returns the Pool of the process, which the environment configures.
 var Default = sync.OnceValue(func() *Pool { return NewPoolOf(nil) })
 
-// ParseBootstrap reads a bootstrap configuration, with the features that the environment has
-// switched on.
+// ParseBootstrap parses a bootstrap configuration. It supports the features that the environment
+// has enabled.
 func ParseBootstrap(text []byte) (*bootstrap.Config, error) {
 	return bootstrap.Parse(text, bootstrap.Options{CallCreds: envconfig.XDSCallCreds, Services: envconfig.XDSExtProcOnClient})
 }
 
-// NewPoolOf returns a Pool with a bootstrap configuration, nil for that of the environment, by
-// which it goes in all else.
+// NewPoolOf returns a Pool with a bootstrap configuration; nil means that of the environment.
+// The environment configures the rest.
 func NewPoolOf(b *bootstrap.Config) *Pool {
 	return NewPool(Options{
 		Bootstrap: b, Features: Features(), Filters: Filters(), Client: client.Config{DataErrors: envconfig.XDSDataErrorHandling},
 	})
 }
 
-// pooled is a Client with the number of its users. The pool's mu guards them.
+// pooled is a Client with the number of its users. The Pool's mu guards users.
 type pooled struct {
 	client  *Client
 	metrics *metrics
 	users   int
 }
 
-// channel is a connection with the number of Clients that use it. The pool's mu guards them.
+// channel is a connection with the number of Clients that use it. The Pool's mu guards users.
 type channel struct {
 	*transport
 	users int
 }
 
-// SetFallback sets the configuration for where the environment has none, as a program on
-// Google's platform needs. A later one counts only while there are no Clients.
+// SetFallback sets the bootstrap configuration to use if the environment has none, as package
+// googledirectpath does on Google's platform. While there are Clients it does not replace a
+// fallback that is set already.
 func (p *Pool) SetFallback(b *bootstrap.Config) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +85,7 @@ func (p *Pool) SetFallback(b *bootstrap.Config) {
 	}
 }
 
-// bootstrapLocked returns the configuration.
+// bootstrapLocked returns the bootstrap configuration to use.
 func (p *Pool) bootstrapLocked() (*bootstrap.Config, error) {
 	if p.options.Bootstrap != nil {
 		return p.options.Bootstrap, nil
@@ -99,9 +100,9 @@ func (p *Pool) bootstrapLocked() (*bootstrap.Config, error) {
 	return bootstrap.Read(where)
 }
 
-// Client returns the Client with a name, which is the target of a channel or ServerName, until
-// release is called, which may be done more than once. Recorders among the handlers, and others,
-// get its metrics until then.
+// Client returns the Client with this name: the target of a channel, or ServerName. The Client
+// stays open until release is called; release may be called more than once. Until then others,
+// and those handlers that are recorders, receive the Client's metrics.
 func (p *Pool) Client(name string, handlers []stats.Handler, others ...estats.MetricsRecorder) (c *Client, release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,11 +144,11 @@ func (p *Pool) release(name string, u *pooled) {
 	}
 	p.mu.Unlock()
 	if last {
-		go u.client.Close() // whoever releases may be called by a watcher
+		go u.client.Close() // the caller of release may be a watcher, and a watcher must not call Close
 	}
 }
 
-// Clients returns those in use, by name, for CSDS (A40, A71).
+// Clients returns the Clients in use by name, for CSDS (A40, A71).
 func (p *Pool) Clients() map[string]*Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,7 +159,7 @@ func (p *Pool) Clients() map[string]*Client {
 	return out
 }
 
-// dial returns the connection to a server, which other Clients may use too.
+// dial returns a connection to a server. Clients share the connection.
 func (p *Pool) dial(s *bootstrap.Server) (client.Transport, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,14 +176,14 @@ func (p *Pool) dial(s *bootstrap.Server) (client.Transport, error) {
 	return &lease{channel: c, pool: p, key: s.Key()}, nil
 }
 
-// lease is one Client's use of a channel.
+// lease is the use of a channel by one Client.
 type lease struct {
 	*channel
 	pool *Pool
 	key  string
 }
 
-// Close closes the channel with its last use.
+// Close ends this use of the channel, and closes the channel if it was the last use.
 func (l *lease) Close() {
 	l.pool.mu.Lock()
 	l.users--

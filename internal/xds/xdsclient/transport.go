@@ -14,13 +14,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// transport reaches a control plane through a channel.
+// transport is a client.Transport over a channel.
 type transport struct {
 	cc   *grpc.ClientConn
-	done func() // gives the credentials back
+	done func() // releases the credentials
 }
 
-// dial makes a channel; it connects with its first stream.
+// dial makes a channel. The channel connects when its first stream is opened.
 func dial(s *bootstrap.Server) (*transport, error) {
 	bundle, calls, done, err := s.Credentials()
 	if err != nil {
@@ -28,9 +28,9 @@ func dial(s *bootstrap.Server) (*transport, error) {
 	}
 	options := []grpc.DialOption{
 		grpc.WithCredentialsBundle(bundle),
-		// A control plane that is gone is found out in time.
+		// Keepalive detects a control plane that is gone.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 5 * time.Minute, Timeout: 20 * time.Second}),
-		// All resources of a type come in one message.
+		// All resources of a type come in one message, which may be large.
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)),
 		grpc.WithDisableServiceConfig(),
 	}
@@ -47,8 +47,8 @@ func dial(s *bootstrap.Server) (*transport, error) {
 
 var streamDesc = grpc.StreamDesc{StreamName: "xds", ClientStreams: true, ServerStreams: true}
 
-// NewStream implements client.Transport. It does not wait for a server that can't be reached, as
-// its error says why (A57).
+// NewStream implements client.Transport. It does not wait for a server that can't be reached:
+// the error says why it can't be reached (A57).
 func (t *transport) NewStream(ctx context.Context, method string) (client.Stream, error) {
 	s, err := t.cc.NewStream(ctx, &streamDesc, method)
 	if err != nil {

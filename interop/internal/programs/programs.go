@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package programs builds the client and the server of package interop, with this module
-// and with the published one, and with this module for other systems.
+// Package programs builds the client and the server of package interop: with this module,
+// with the published one, and with this module for other systems.
 package programs
 
 import (
@@ -23,7 +23,7 @@ const (
 	Published = "published"
 )
 
-// Where the sources are, from the root of the module, and what they are imported as.
+// The folders of the sources, below the root of the module, and their import paths.
 const (
 	sourceDir    = "interop"
 	publishedDir = "interop/published"
@@ -31,11 +31,12 @@ const (
 	copiedPath   = "google.golang.org/grpc/interop/published"
 )
 
-// Programs are the paths of the two built programs of one implementation.
+// Programs has the paths of the two programs of one implementation.
 type Programs struct{ Client, Server string }
 
-// Build builds the two programs of an implementation into dir, ours with the race detector if
-// wanted. It has to run in the root of the module.
+// Build builds the two programs of an implementation into dir. If race is true, it builds this
+// module's programs with the race detector. The working directory must be the root of the
+// module.
 func Build(ctx context.Context, impl, dir string, race bool) (Programs, error) {
 	source := sourceDir
 	if impl == Published {
@@ -52,8 +53,8 @@ func Build(ctx context.Context, impl, dir string, race bool) (Programs, error) {
 	return o.build(ctx)
 }
 
-// BuildFor builds those of this module for another system, GOOS/GOARCH, into dir. It has to
-// run in the root of the module.
+// BuildFor builds this module's programs for another system into dir. system is GOOS/GOARCH.
+// The working directory must be the root of the module.
 func BuildFor(ctx context.Context, system, dir string) (Programs, error) {
 	goos, goarch, ok := strings.Cut(system, "/")
 	if !ok {
@@ -69,9 +70,9 @@ func BuildFor(ctx context.Context, system, dir string) (Programs, error) {
 
 // order says what to build.
 type order struct {
-	source     string // the folder of the two programs' folders
+	source     string // the folder with the folders client and server
 	flags, env []string
-	stem       string // what the paths of the programs begin with
+	stem       string // the beginning of the paths of the programs
 	goos       string
 }
 
@@ -131,8 +132,9 @@ func copySources(dir string) error {
 	return nil
 }
 
-// moveImports rewrites the import paths of the interop packages to those of the copies.
-// The packages below come first: a moved path looks like one of them.
+// moveImports replaces the import paths of the interop packages by those of the copies. It
+// replaces the packages below interop first, because the path of the copy of interop itself
+// looks like the path of such a package.
 func moveImports(src []byte) []byte {
 	for _, end := range []string{`/`, `"`} {
 		src = bytes.ReplaceAll(src, []byte(`"`+sourcePath+end), []byte(`"`+copiedPath+end))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package csm adds the labels of Google's Cloud Service Mesh to the metrics of package
-// stats/opentelemetry: clients and servers tell each other who they are in the metadata
-// x-envoy-peer-metadata, and what one end measures has the labels of both.
+// stats/opentelemetry. Clients and servers identify themselves to each other in the metadata
+// entry x-envoy-peer-metadata, and the measurements of each end have labels of both ends.
 package csm
 
 import (
@@ -14,22 +14,26 @@ import (
 	"google.golang.org/grpc/stats/opentelemetry/internal/plugin"
 )
 
-// EnableObservability has the RPCs of every channel and server that is made from now on
-// recorded as options say, as if with opentelemetry.DialOption and ServerOption. The RPCs of
-// servers, and of channels whose target has the scheme xds and either no authority or
-// traffic-director-global.xds.googleapis.com, take part in the exchange of metadata; their
-// metrics have, when they end, the labels csm.mesh_id, csm.workload_canonical_service,
-// csm.remote_workload_type, csm.remote_workload_canonical_service, and others that depend on
-// where the other end runs. Those of attempts have csm.service_name and
-// csm.service_namespace_name where a control plane names the service.
+// EnableObservability records the RPCs of every channel and server that is made from now on,
+// as opentelemetry.DialOption and ServerOption do for one channel or server. options say what
+// is recorded.
 //
-// Who this end is comes from the environment, CSM_WORKLOAD_NAME, CSM_CANONICAL_SERVICE_NAME
-// and CSM_MESH_ID, and from Google Cloud's metadata server, to which ctx is for. What is not
-// found out by the end of ctx is "unknown". So is what another end tells in a value above 256 bytes, and
-// all of it where it tells more than 4 KiB.
+// These RPCs take part in the exchange of metadata: all RPCs of servers, and the RPCs of
+// channels whose target has the scheme xds and either no authority or the authority
+// traffic-director-global.xds.googleapis.com. The metrics that are recorded when such an RPC
+// ends have the labels csm.mesh_id, csm.workload_canonical_service, csm.remote_workload_type,
+// csm.remote_workload_canonical_service, and others that depend on where the other end runs.
+// The metrics of attempts have csm.service_name and csm.service_namespace_name if a control
+// plane names the service.
 //
-// Call it in main, once, before channels and servers are made. The function that it returns
-// undoes it, for those that are made afterwards.
+// The identity of this end comes from the environment variables CSM_WORKLOAD_NAME,
+// CSM_CANONICAL_SERVICE_NAME and CSM_MESH_ID, and from Google Cloud's metadata server. ctx
+// bounds the requests to that server. Values that are not known when ctx ends are "unknown".
+// So is a value from the other end that is longer than 256 bytes, and all values from an end
+// that sends more than 4 KiB.
+//
+// Call EnableObservability once, in main, before channels and servers are made. After a call
+// of the function that it returns, new channels and servers are no longer recorded.
 func EnableObservability(ctx context.Context, options opentelemetry.Options) func() {
 	m := &options.MetricsOptions
 	c := plugin.Config{

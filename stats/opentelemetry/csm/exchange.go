@@ -16,12 +16,12 @@ import (
 const (
 	metadataKey = "x-envoy-peer-metadata"
 
-	// trafficDirector is the authority of the mesh in targets.
+	// trafficDirector is the authority in the targets of the mesh.
 	trafficDirector = "traffic-director-global.xds.googleapis.com"
 )
 
-// exchange is plugin.Exchange for a mesh. What an end tells is a
-// google.protobuf.Struct of strings, in base64.
+// exchange is the plugin.Exchange of a mesh. Each end sends a google.protobuf.Struct of
+// strings, in base64.
 type exchange struct {
 	metadata []string
 	own      []plugin.Label
@@ -54,7 +54,7 @@ func (x *exchange) Wants(target string) bool {
 	return err == nil && u.Scheme == "xds" && (u.Host == "" || u.Host == trafficDirector)
 }
 
-// Key implements plugin.Exchange. What is longer than an end has to tell counts as nothing.
+// Key implements plugin.Exchange. It returns "" if the value is longer than maxTold.
 func (x *exchange) Key(md metadata.MD) string {
 	if values := md[metadataKey]; len(values) > 0 && len(values[0]) <= maxTold {
 		return values[0]
@@ -62,7 +62,8 @@ func (x *exchange) Key(md metadata.MD) string {
 	return ""
 }
 
-// remote is the labels that are values of the other end, for its platform.
+// remote has the labels of the other end that depend on its platform, each with the name of
+// the value that it is set to.
 var remote = map[string][]struct{ label, value string }{
 	kubernetes: {
 		{"csm.remote_workload_name", "workload_name"},
@@ -78,8 +79,8 @@ var remote = map[string][]struct{ label, value string }{
 	},
 }
 
-// Labels implements plugin.Exchange. Of an end that has told nothing, or nothing that can be
-// read, all is unknown.
+// Labels implements plugin.Exchange. All values of the other end are unknown if it has sent
+// none, or none that can be parsed.
 func (x *exchange) Labels(key string) []plugin.Label {
 	told := parseTold(key)
 	value := func(name string) string { return orUnknown(told[name]) }

@@ -9,21 +9,21 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// It is the peer who tells, with each RPC, and the provider of metrics keeps each set of labels for ever.
+// The peer can send new values with each RPC, and the provider of metrics keeps each set of labels for ever.
 const (
-	maxTold  = 4 << 10 // bytes that an end may tell of itself, in base64
-	maxLabel = 256     // bytes of a label: names of Kubernetes have up to 253
+	maxTold  = 4 << 10 // how many bytes an end may send about itself, in base64
+	maxLabel = 256     // how many bytes a label may have; names in Kubernetes have up to 253
 )
 
-// named are the values that labels are made of.
+// named has the names of the values that become labels.
 var named = map[string]bool{
 	"type": true, "canonical_service": true, "workload_name": true, "project_id": true, "location": true,
 	"cluster_name": true, "namespace_name": true,
 }
 
-// parseTold reads what an end tells of itself: a google.protobuf.Struct. It returns those values that labels are
-// made of, if they are not too long; nothing if it is no such message. It makes no objects of the rest, of
-// which a peer can send any number.
+// parseTold parses what an end has sent about itself, a google.protobuf.Struct in base64. It returns the values
+// that become labels and are not too long, or nil if key can't be parsed. It allocates nothing for other values,
+// of which a peer can send any number.
 func parseTold(key string) map[string]string {
 	raw, err := base64.RawStdEncoding.DecodeString(key)
 	if err != nil {
@@ -50,8 +50,8 @@ func parseTold(key string) map[string]string {
 	return values
 }
 
-// parseEntry reads an entry of the message's map: a name, and a google.protobuf.Value, of which it returns the
-// string.
+// parseEntry parses an entry of the message's map. It returns the entry's name, and the string of its
+// google.protobuf.Value.
 func parseEntry(entry []byte) (name, value []byte, ok bool) {
 	ok = eachPart(entry, func(field protowire.Number, part []byte) bool {
 		switch field {
@@ -70,8 +70,8 @@ func parseEntry(entry []byte) (name, value []byte, ok bool) {
 	return name, value, ok
 }
 
-// eachPart calls part for each field of message that has a length, until it returns false. It reports whether that
-// was never, and whether message is one.
+// eachPart calls part for each length-delimited field of message, until part returns false. It returns false if
+// part did, or if message can't be parsed.
 func eachPart(message []byte, part func(protowire.Number, []byte) bool) bool {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeField(message)

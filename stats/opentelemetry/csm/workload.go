@@ -15,22 +15,22 @@ import (
 
 var logger = grpclog.Component("csm")
 
-// unknown is the value of what nobody says.
+// unknown stands for a value that is not known.
 const unknown = "unknown"
 
-// The platforms that a workload can tell more about.
+// The platforms with values of their own.
 const (
 	kubernetes = "gcp_kubernetes_engine"
 	compute    = "gcp_compute_engine"
 )
 
-// workload is who an end is: the values of its metadata by their names, and its mesh.
+// workload identifies an end: it has the values of its metadata by their names, and its mesh.
 type workload struct {
 	values map[string]string
 	mesh   string
 }
 
-// findWorkload asks the environment and the metadata server.
+// findWorkload returns this process's workload, by the environment and the metadata server.
 func findWorkload(ctx context.Context) workload {
 	found, err := resource.New(ctx, resource.WithDetectors(gcp.NewDetector()), resource.WithFromEnv())
 	if err != nil && logger.V(2) {

@@ -22,13 +22,13 @@ import (
 	"google.golang.org/grpc/interop/testcerts"
 )
 
-// errNone says that this system has no connections of a kind.
+// errNone says that a kind of connections does not exist on this system.
 var errNone = errors.New("none here")
 
-// limit is how long a call may take.
+// limit bounds the time of a call.
 const limit = time.Minute
 
-// site is what all kinds have in common.
+// site has what all kinds use.
 type site struct {
 	dir            string
 	server, client *tls.Config
@@ -68,7 +68,7 @@ type kind struct {
 	wrap    func(*site) pair[func(net.Conn) net.Conn]
 }
 
-// pair is one for each side.
+// pair has a value for each side.
 type pair[T any] struct{ server, client T }
 
 var kinds = []kind{
@@ -92,10 +92,10 @@ func withALTS(s *site) pair[credentials.TransportCredentials] {
 	return pair[credentials.TransportCredentials]{alts.NewServerCreds(server), alts.NewClientCreds(client)}
 }
 
-// embedding is a wrapper that reads as what it embeds does.
+// embedding is a wrapper without a Read of its own.
 type embedding struct{ net.Conn }
 
-// meter is a wrapper that reads itself.
+// meter is a wrapper with a Read of its own.
 type meter struct {
 	net.Conn
 	bytes atomic.Int64
@@ -113,7 +113,8 @@ func both(wrap func(net.Conn) net.Conn) func(*site) pair[func(net.Conn) net.Conn
 	return func(*site) pair[func(net.Conn) net.Conn] { return pair[func(net.Conn) net.Conn]{wrap, wrap} }
 }
 
-// ownTLS is TLS that the program puts over its connections before gRPC has them.
+// ownTLS returns wrappers with which the program puts TLS over its connections before gRPC gets
+// them.
 func ownTLS(s *site) pair[func(net.Conn) net.Conn] {
 	return pair[func(net.Conn) net.Conn]{
 		func(c net.Conn) net.Conn { return tls.Server(c, s.server) },
@@ -121,7 +122,8 @@ func ownTLS(s *site) pair[func(net.Conn) net.Conn] {
 	}
 }
 
-// hasALTS returns why there is no ALTS: it looks at the platform before anything else.
+// hasALTS returns an error if ALTS does not work here. A handshake with a context that has ended
+// shows that, because it checks the platform before anything else.
 func (s *site) hasALTS() error {
 	if s.handshaker == "" {
 		return errors.New("no handshaker service")
@@ -154,7 +156,8 @@ func (k kind) listen(s *site) (net.Listener, error) {
 	return wrapping{lis, k.wrap(s).server}, nil
 }
 
-// listen is net.Listen, whose failure means that a kind does not exist here.
+// listen calls net.Listen. It returns errNone if that fails, because the system then does not
+// have the kind of connections.
 func listen(network, addr string) (net.Listener, error) {
 	lis, err := net.Listen(network, addr)
 	if err != nil {
@@ -184,7 +187,7 @@ func (k kind) serverOptions(s *site) []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.Creds(k.creds(s).server)}
 }
 
-// connect returns a channel whose connection is there.
+// connect returns a channel that is connected.
 func (k kind) connect(s *site, addr string) (*grpc.ClientConn, error) {
 	creds := insecure.NewCredentials()
 	if k.creds != nil {
@@ -215,7 +218,7 @@ func (k kind) dialer(s *site) func(context.Context, string) (net.Conn, error) {
 	}
 }
 
-// call makes sure that there is a connection, and that it works.
+// call makes an RPC, to make sure that there is a connection and that it works.
 func call(cc *grpc.ClientConn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command idle says what connections of each kind cost while nothing happens on them, on the
-// system that it runs on:
+// Command idle measures what idle connections of each kind cost on the system that it runs
+// on:
 //
 //	idle [-n 100] [-kind tcp,tls] [-handshaker ADDR]
 //
-// It has both ends of each connection, and prints a line a kind, tab-separated: the kind, how
-// many of the ends are parked, of how many, KB and goroutines an end. The memory is the
-// heap's and the stacks', as Go's runtime counts them, so that it means the same under an
-// emulator; what the system keeps of a socket is not in it. A kind that there is not on this
-// system has a line with what was said to that. It exits with 1 if RPCs fail.
+// It has both ends of each connection. For each kind it prints a line, separated by tabs: the
+// kind, how many ends are parked, how many ends there are, and KB and goroutines per end. The
+// memory is that of heap and stacks as Go's runtime counts it, so that the figures can also be
+// compared under an emulator. It does not include the system's memory for sockets. For a kind
+// that does not exist on this system, the line has the error. The exit code is 1 if RPCs fail.
 package main
 
 import (
@@ -31,8 +31,8 @@ import (
 )
 
 const (
-	warm     = 10              // connections before the first figure: they pay for what is made once
-	patience = 6 * time.Second // without a change, for a kind that does not park
+	warm     = 10              // connections before the first measurement, so that it includes all that is allocated once
+	patience = 6 * time.Second // how long to wait without a change, for a kind that does not park
 )
 
 func main() {
@@ -70,10 +70,10 @@ func run(n int, only, handshaker string) (failed error) {
 	return failed
 }
 
-// figures are of the ends of connections that are idle.
+// figures are the measurements of the ends of idle connections.
 type figures struct {
 	parked, ends   int
-	kb, goroutines float64 // an end
+	kb, goroutines float64 // per end
 }
 
 func measure(s *site, k kind, n int) (_ figures, err error) {
@@ -121,29 +121,29 @@ func measure(s *site, k kind, n int) (_ figures, err error) {
 	}, nil
 }
 
-// state is what a process has.
+// state is the state of the process.
 type state struct {
 	parked     int64
 	goroutines int
 	memory     int64
 }
 
-// settle waits until so many ends are parked, or nothing changes any more, and then until
-// the goroutines that were busy have gone.
+// settle waits until the given number of ends are parked, or the number no longer changes, and
+// then until the number of goroutines no longer changes. It returns the state after that.
 func settle(parked int64) state {
 	stable(patience, func() (int64, bool) {
 		now := park.ReadStats().Parked
 		return now, now == parked
 	})
 	stable(time.Second, func() (int, bool) { return runtime.NumGoroutine(), false })
-	debug.FreeOSMemory() // twice: what pools hold goes with the second
+	debug.FreeOSMemory() // called twice, because only a second collection empties sync.Pools
 	debug.FreeOSMemory()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return state{park.ReadStats().Parked, runtime.NumGoroutine(), int64(m.HeapAlloc + m.StackInuse)}
 }
 
-// stable waits until look says that it is over, or has said the same for that long.
+// stable calls look until look returns true, or has returned the same value for the time quiet.
 func stable[V cmp.Ordered](quiet time.Duration, look func() (V, bool)) {
 	last, over := look()
 	for since := time.Now(); !over && time.Since(since) < quiet; {

@@ -17,7 +17,8 @@ const (
 	alert
 )
 
-// The parts of a frame: its length without that field itself, its type, a body.
+// A frame has three parts: its length, which does not count the length field itself, its
+// type, and a body.
 const (
 	lengthSize = 4
 	headerSize = 8
@@ -31,8 +32,8 @@ func appendFrame(dst []byte, typ frameType, body []byte) []byte {
 	return append(dst, body...)
 }
 
-// cutFrame splits the frame off that b begins with. n is its size, 0 if b is too short
-// for it.
+// cutFrame returns the type, the body and the size n of the frame at the start of b. n is
+// 0 if b does not hold the whole frame.
 func cutFrame(b []byte) (typ frameType, body []byte, n int, err error) {
 	if len(b) < lengthSize {
 		return 0, nil, 0, nil

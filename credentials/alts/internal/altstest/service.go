@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package altstest is a handshaker service for tests: a gRPC server that does the
-// handshakes of two parties who both ask it, or who ask two of its kind. Keys are
-// agreed on properly; identities are taken on trust.
+// handshake for both parties, or for one party while another such server does it for
+// the peer. The key agreement is real, but the service believes every identity.
 package altstest
 
 import (
@@ -17,21 +17,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The service accounts of parties that don't name theirs.
+// The service accounts of a client and a server whose requests don't name any.
 const (
 	ClientAccount = "client@altstest.example.com"
 	ServerAccount = "server@altstest.example.com"
 )
 
-// Service implements HandshakerService. The zero value is ready. The fields are set
-// before the first handshake.
+// Service implements HandshakerService. The zero value is ready for use. The exported
+// fields must be set before the first handshake.
 type Service struct {
 	altspb.UnimplementedHandshakerServiceServer
 
-	// HoldPartial leaves the bytes of an unfinished frame with the party, to be
-	// sent again, where the service otherwise keeps them.
+	// HoldPartial says that the service does not consume the bytes of an incomplete frame:
+	// the party has to send them again. Without it the service consumes and keeps them.
 	HoldPartial bool
-	// Observe, if set, is called with every request, by several handshakes at once.
+	// Observe, if set, is called with every request. Several handshakes may call it at
+	// the same time.
 	Observe func(*altspb.HandshakerReq)
 	// Amend, if set, changes a result before it is sent.
 	Amend func(*altspb.HandshakerResult)
@@ -41,14 +42,14 @@ type Service struct {
 	most   int
 }
 
-// Serve serves s on lis, until stop is called, which waits for it to end.
+// Serve serves s on lis until the caller calls stop, which returns when the server has ended.
 func Serve(lis net.Listener, s *Service) (stop func()) {
 	srv := grpc.NewServer()
 	altspb.RegisterHandshakerServiceServer(srv, s)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = srv.Serve(lis) // ends by stop
+		_ = srv.Serve(lis) // returns when stop is called
 	}()
 	return func() {
 		srv.Stop()
@@ -56,14 +57,14 @@ func Serve(lis net.Listener, s *Service) (stop func()) {
 	}
 }
 
-// Most is the greatest number of handshakes that ran at a time.
+// Most returns the greatest number of handshakes that ran at the same time.
 func (s *Service) Most() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.most
 }
 
-// Active is how many handshakes run.
+// Active returns how many handshakes are running.
 func (s *Service) Active() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,14 +108,14 @@ func (s *Service) count(n int) {
 	s.most = max(s.most, s.active)
 }
 
-// party is a session together with what its party has sent.
+// party is a session and the bytes that came from the party whose session it is.
 type party struct {
 	*session
 	hold   bool
-	server *altspb.StartServerHandshakeReq // nil: the party is a client
+	server *altspb.StartServerHandshakeReq // nil if the party is a client
 	begun  bool
 	done   bool
-	in     []byte // an unfinished frame
+	in     []byte // an incomplete frame
 }
 
 // handle answers a request.
@@ -157,8 +158,8 @@ func (p *party) handle(req *altspb.HandshakerReq) *altspb.HandshakerResp {
 	return resp
 }
 
-// feed takes frames from in, as long as the handshake lasts, and returns how much of it
-// was used, and what to send.
+// feed handles the frames in the bytes in, until the handshake is done. It returns how many of
+// these bytes it has consumed, and the frames to send.
 func (p *party) feed(in []byte) (consumed int, out []byte, err error) {
 	held := len(p.in)
 	all := append(p.in, in...)
@@ -186,7 +187,7 @@ func (p *party) feed(in []byte) (consumed int, out []byte, err error) {
 	return off - held, out, nil
 }
 
-// frame deals with one frame of the peer's.
+// frame handles one frame from the peer, and returns the reply.
 func (p *party) frame(typ frameType, body []byte) (reply []byte, err error) {
 	switch {
 	case typ == alert:
@@ -203,7 +204,8 @@ func (p *party) frame(typ frameType, body []byte) (reply []byte, err error) {
 	return nil, status.Errorf(codes.InvalidArgument, "an unexpected frame of type %d", typ)
 }
 
-// failed says that the handshake is over, to the party and through it to the peer.
+// failed returns a response that tells the party that the handshake has failed, with a frame
+// that tells the peer.
 func failed(consumed int, err error) *altspb.HandshakerResp {
 	s := status.Convert(err)
 	return &altspb.HandshakerResp{

@@ -24,20 +24,20 @@ import (
 //	server: ServerInit     public key, choice, MAC
 //	client: ClientFinished MAC
 //
-// where offer and choice are the messages that the parties gave to the service, less
-// what is none of the peer's business. Nobody proves an identity: this is for tests.
+// where offer and choice are made from the parties' requests to the service, without the
+// fields that the peer need not know. No side proves its identity: this is for tests.
 type session struct {
 	private    *ecdh.PrivateKey
-	transcript []byte // what both have sent
+	transcript []byte // what both sides have sent
 	secret     []byte
 	result     *altspb.HandshakerResult // as far as it is known
-	accounts   []string                 // that the server may have
+	accounts   []string                 // the service accounts that the server may have
 }
 
 const (
 	publicKeySize = 32
 	macSize       = sha256.Size
-	// keyDataSize is more than any record protocol takes.
+	// keyDataSize is more than any record protocol needs.
 	keyDataSize = 128
 )
 
@@ -49,13 +49,14 @@ func newSession() (*session, error) {
 	return &session{private: key}, nil
 }
 
-// hello is a frame's body: the public key, and m.
+// hello returns the body of a frame: the public key, followed by m.
 func (s *session) hello(m proto.Message) ([]byte, error) {
 	b, err := proto.Marshal(m)
 	return append(s.private.PublicKey().Bytes(), b...), err
 }
 
-// accept takes the peer's hello apart.
+// accept parses the peer's hello: it derives the shared secret, and unmarshals the message
+// into m.
 func (s *session) accept(body []byte, m proto.Message) error {
 	if len(body) < publicKeySize {
 		return errors.New("altstest: a hello without a public key")
@@ -186,7 +187,7 @@ func identityOr(id *altspb.Identity, account string) *altspb.Identity {
 	return &altspb.Identity{IdentityOneof: &altspb.Identity_ServiceAccount{ServiceAccount: account}}
 }
 
-// common is the first of own that the peer has too.
+// common returns the first of own that is also in peer, or "" if there is none.
 func common(own, peer []string) string {
 	for _, p := range own {
 		if slices.Contains(peer, p) {

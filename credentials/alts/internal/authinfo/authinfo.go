@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package authinfo is what an ALTS handshake leaves behind for the application.
+// Package authinfo holds what an application can learn of an ALTS handshake.
 package authinfo
 
 import (
@@ -8,7 +8,7 @@ import (
 	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
 )
 
-// Info describes a connection after its handshake. It doesn't change.
+// Info describes a connection after its handshake. It is immutable.
 type Info struct {
 	credentials.CommonAuthInfo
 	application, record string
@@ -16,8 +16,8 @@ type Info struct {
 	versions            *altspb.RpcProtocolVersions
 }
 
-// New returns what a handshake's result says. The result, which holds the key, is not
-// kept; none of its fields need be set.
+// New returns the Info of a handshake's result. It does not keep the result, which holds
+// the key. Any field of the result may be unset.
 func New(result *altspb.HandshakerResult) *Info {
 	i := &Info{
 		application: result.GetApplicationProtocol(),
@@ -26,7 +26,7 @@ func New(result *altspb.HandshakerResult) *Info {
 		peer:        result.GetPeerIdentity().GetServiceAccount(),
 		versions:    result.GetPeerRpcVersions(),
 	}
-	// There is no ALTS connection that protects less.
+	// All ALTS connections have this level.
 	i.CommonAuthInfo.SecurityLevel = credentials.PrivacyAndIntegrity
 	return i
 }
@@ -45,11 +45,11 @@ func (*Info) SecurityLevel() altspb.SecurityLevel {
 	return altspb.SecurityLevel_INTEGRITY_AND_PRIVACY
 }
 
-// PeerServiceAccount is who the peer is, empty if it has no service account.
+// PeerServiceAccount is the peer's service account. It is empty if the peer has none.
 func (i *Info) PeerServiceAccount() string { return i.peer }
 
-// LocalServiceAccount is who this side is to the peer, empty if it has no service
-// account.
+// LocalServiceAccount is the service account by which the peer knows this side. It is empty
+// if this side has none.
 func (i *Info) LocalServiceAccount() string { return i.local }
 
 // PeerRPCVersions is the range of RPC protocol versions that the peer speaks.

@@ -16,25 +16,26 @@ type Config struct {
 	Service grpc.ClientConnInterface
 	// TargetName is the name that the server must be entitled to. Clients only.
 	TargetName string
-	// TargetServiceAccounts are those that the server may have; none: any.
-	// Clients only.
+	// TargetServiceAccounts are the service accounts that the server may have. If there
+	// are none, the server may have any. Clients only.
 	TargetServiceAccounts []string
-	// MaxRecord is the largest record to offer to the peer, in bytes; 0 is
+	// MaxRecord is the largest record size to offer to the peer, in bytes. 0 means
 	// altsconn.MaxRecord.
 	MaxRecord int
-	// Pool lends buffers; nil is mem's default pool.
+	// Pool lends buffers. Nil means mem's default pool.
 	Pool mem.BufferPool
-	// LowWater is altsconn.Config's.
+	// LowWater is passed on in altsconn.Config.
 	LowWater bool
-	// Slots bounds the handshakes under way. A server has a slot only while the service
-	// deals with a request of it, not while it waits for its client. Nil is no bound.
+	// Slots bounds how many handshakes run at the same time. A server's handshake holds a
+	// slot only while it waits for the service, not while it waits for its client. Nil
+	// means no bound.
 	Slots Slots
 }
 
 // Slots is a semaphore for handshakes.
 type Slots chan struct{}
 
-// NewSlots returns one with n slots.
+// NewSlots returns a semaphore with n slots.
 func NewSlots(n int) Slots { return make(Slots, n) }
 
 func (s Slots) take(ctx context.Context) error {

@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// readSize is what one read from the peer asks for.
+	// readSize is the size in bytes of the buffer for one read from the peer.
 	readSize = 4 << 10
-	// maxPending bounds the bytes of a peer that wait for the service to understand
-	// them: a handshake's frames are far smaller.
+	// maxPending bounds the bytes from the peer that the service has not yet consumed.
+	// The frames of a handshake are far smaller.
 	maxPending = 64 << 10
 )
 
-// Client secures raw as the client. When ctx ends, so does the handshake. It
-// changes raw's deadlines only if it fails then. It doesn't close raw: with a nil
-// error the returned connection owns it.
+// Client does the client's handshake on raw, and returns the secured connection. It fails
+// when ctx ends, and only then changes raw's deadlines. It never closes raw: if the error is
+// nil, the returned connection owns raw.
 func Client(ctx context.Context, raw net.Conn, cfg Config) (net.Conn, *authinfo.Info, error) {
 	return run(ctx, raw, &cfg, altsconn.Client)
 }
 
-// Server is Client for the other side.
+// Server is like Client, but does the server's handshake.
 func Server(ctx context.Context, raw net.Conn, cfg Config) (net.Conn, *authinfo.Info, error) {
 	return run(ctx, raw, &cfg, altsconn.Server)
 }
@@ -70,7 +70,8 @@ func run(ctx context.Context, raw net.Conn, cfg *Config, side altsconn.Side) (ne
 	return c, authinfo.New(result), nil
 }
 
-// handshake is one exchange: with the peer, and with the service about it.
+// handshake is one handshake: an exchange of frames with the peer, and of requests and
+// responses about them with the service.
 type handshake struct {
 	ctx  context.Context
 	raw  net.Conn
@@ -78,12 +79,13 @@ type handshake struct {
 	side altsconn.Side
 
 	stream  altspb.HandshakerService_DoHandshakeClient
-	pending []byte    // from the peer, not yet consumed
-	sentAt  time.Time // when bytes last went to the peer
+	pending []byte    // bytes from the peer that the service has not yet consumed
+	sentAt  time.Time // when bytes were last written to the peer
 	latency time.Duration
 }
 
-// interruptible is exchange, ended by the context also where it waits for the peer.
+// interruptible calls exchange, and interrupts its reads and writes on raw when the context
+// ends.
 func (h *handshake) interruptible() (*altspb.HandshakerResult, error) {
 	stop := context.AfterFunc(h.ctx, func() { h.raw.SetDeadline(time.Unix(1, 0)) })
 	result, err := h.exchange()
@@ -95,7 +97,7 @@ func (h *handshake) interruptible() (*altspb.HandshakerResult, error) {
 
 func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
 	if h.side == altsconn.Server {
-		// Before the service is used: many that connect send nothing.
+		// The server reads before it uses the service: many clients connect and send nothing.
 		if err := h.read(); err != nil {
 			return nil, err
 		}
@@ -116,8 +118,8 @@ func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
 		if resp.GetResult() != nil {
 			return resp.GetResult(), nil
 		}
-		// What the service left behind may be a frame of its own: it gets that at
-		// once, as long as there is progress, and otherwise together with more.
+		// The bytes that the service did not consume may hold another frame. If it
+		// consumed any, it gets the rest at once, and otherwise together with more bytes.
 		if len(h.pending) == 0 || resp.GetBytesConsumed() == 0 {
 			if err := h.read(); err != nil {
 				return nil, err
@@ -126,9 +128,9 @@ func (h *handshake) exchange() (*altspb.HandshakerResult, error) {
 	}
 }
 
-// ask sends a request to the service and returns its response. A server has a slot for
-// just that long: the bound is for the service's sake, and clients that begin a handshake
-// and then stall must not keep the others out.
+// ask sends a request to the service and returns its response. A server holds a slot only
+// during ask: the bound protects the service, and clients that begin a handshake and then
+// stall must not keep others out.
 func (h *handshake) ask(req *altspb.HandshakerReq) (*altspb.HandshakerResp, error) {
 	if h.side == altsconn.Server {
 		if err := h.cfg.Slots.take(h.ctx); err != nil {
@@ -143,7 +145,7 @@ func (h *handshake) ask(req *altspb.HandshakerReq) (*altspb.HandshakerResp, erro
 			return nil, fmt.Errorf("alts: opening a stream to the handshaker service: %w", err)
 		}
 	}
-	// An error of Send only says that Recv has one.
+	// If Send fails, Recv returns the stream's error.
 	_ = h.stream.Send(req)
 	resp, err := h.stream.Recv()
 	if err != nil {
@@ -152,8 +154,9 @@ func (h *handshake) ask(req *altspb.HandshakerReq) (*altspb.HandshakerResp, erro
 	return resp, nil
 }
 
-// answer does what a response asks for. The frames go out even when the handshake
-// has failed: they may tell the peer why.
+// answer drops the bytes that the service has consumed, writes the response's frames to the
+// peer, and returns an error if the handshake has failed. It writes the frames in that case
+// too, because they may tell the peer why.
 func (h *handshake) answer(resp *altspb.HandshakerResp) error {
 	n := resp.GetBytesConsumed()
 	if uint64(n) > uint64(len(h.pending)) { // an int may be too small for n
@@ -172,8 +175,7 @@ func (h *handshake) answer(resp *altspb.HandshakerResp) error {
 	return nil
 }
 
-// read appends what the peer sends next to pending. The buffer is held during the
-// wait.
+// read appends what the peer sends next to pending. It holds a buffer while it waits.
 func (h *handshake) read() error {
 	if len(h.pending) >= maxPending {
 		return errors.New("alts: handshake: the peer sends too much")

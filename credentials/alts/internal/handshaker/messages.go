@@ -15,7 +15,7 @@ const applicationProtocol = "grpc"
 
 const recordProtocol = altsconn.AES128GCMRekey
 
-// The RPC protocol versions that this module speaks.
+// rpcVersions returns the RPC protocol versions that this module speaks.
 func rpcVersions() *altspb.RpcProtocolVersions {
 	return &altspb.RpcProtocolVersions{
 		MaxRpcVersion: &altspb.RpcProtocolVersions_Version{Major: 2, Minor: 1},
@@ -53,7 +53,7 @@ func serverStart(cfg *Config, in []byte) *altspb.HandshakerReq {
 	return &altspb.HandshakerReq{ReqOneof: &altspb.HandshakerReq_ServerStart{ServerStart: req}}
 }
 
-// check returns an error if a connection can't be made of what the service says.
+// check returns an error if no connection can be made with the service's result.
 func check(r *altspb.HandshakerResult) error {
 	need := altsconn.KeySize(r.GetRecordProtocol())
 	switch {
@@ -88,7 +88,7 @@ func checkVersions(own, peer *altspb.RpcProtocolVersions) error {
 
 type version = altspb.RpcProtocolVersions_Version
 
-// compare orders versions. What is absent is version 0.0.
+// compare orders versions. A nil version is 0.0.
 func compare(a, b *version) int {
 	return cmp.Or(cmp.Compare(a.GetMajor(), b.GetMajor()), cmp.Compare(a.GetMinor(), b.GetMinor()))
 }
@@ -98,9 +98,9 @@ func versionRange(r *altspb.RpcProtocolVersions) string {
 	return fmt.Sprintf("%d.%d to %d.%d", lo.GetMajor(), lo.GetMinor(), hi.GetMajor(), hi.GetMinor())
 }
 
-// negotiate returns how large the records written may be: what the peer offered, but
-// no more than this side did. A peer that offers nothing is one from before the
-// negotiation.
+// negotiate returns the greatest size of the records that this side writes: the smaller of
+// what both sides offered, but at least altsconn.MinRecord. A peer that offers 0 is older
+// than this negotiation: it gets at most altsconn.DefaultRecord.
 func negotiate(own int, peer uint32) int {
 	if peer == 0 {
 		return min(own, altsconn.DefaultRecord)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Handshaker is the handshaker service for tests, as a program: whoever wants to try
-// ALTS without Google's platform runs it and gives its address to both sides.
+// Handshaker is the handshaker service of package altstest, as a program. To try ALTS
+// outside Google's platform, run it and give its address to both sides. It prints its
+// address, and ends when its standard input ends.
 //
-//	handshaker [-listen ADDR] [-record BYTES]     prints its address, ends with its input
+//	handshaker [-listen ADDR] [-record BYTES]
 package main
 
 import (

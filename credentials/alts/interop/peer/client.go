@@ -83,8 +83,8 @@ func noise(n int) []byte {
 	return b
 }
 
-// measure prints how many bytes a second arrive in messages of 1 MiB, and how many
-// arrived in all.
+// measure receives messages of 1 MiB for d. It prints how many bytes arrived per second, and
+// how many arrived in all.
 func measure(ctx context.Context, client testpb.TestServiceClient, d time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,7 +95,7 @@ func measure(ctx context.Context, client testpb.TestServiceClient, d time.Durati
 	if err != nil {
 		return err
 	}
-	const warm = 200 // the windows have grown by then
+	const warm = 200 // after so many messages the flow control windows have grown
 	for range warm {
 		if _, err := stream.Recv(); err != nil {
 			return err

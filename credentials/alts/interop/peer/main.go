@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Peer is one side of an ALTS connection, as a program. It uses nothing but the public
-// API, so that it can be built against either implementation.
+// Peer is one side of an ALTS connection, as a program. It uses only the public API, so
+// that it can be built against either implementation. A server prints its address, and
+// ends when its standard input ends.
 //
-//	peer -role server -handshaker ADDR             prints its address, ends with its input
+//	peer -role server -handshaker ADDR
 //	peer -role client -handshaker ADDR -target ADDR [-bench DURATION]
 package main
 
@@ -56,7 +57,7 @@ func serve(handshaker string) error {
 	testpb.RegisterTestServiceServer(srv, server{})
 	fmt.Println(lis.Addr())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // whoever started us is gone
+		_, _ = io.Copy(io.Discard, os.Stdin) // the process that started this one is gone
 		srv.Stop()
 	}()
 	return srv.Serve(lis)

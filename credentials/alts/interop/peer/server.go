@@ -11,12 +11,12 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// server answers with what it gets, or with as much as it is asked for.
+// server echoes payloads, and sends as many messages as a client wants.
 type server struct {
 	testpb.UnimplementedTestServiceServer
 }
 
-// UnaryCall returns the payload, and who the client is.
+// UnaryCall returns the payload, and the client's service account as the user name.
 func (server) UnaryCall(ctx context.Context, req *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
 	p, _ := peer.FromContext(ctx)
 	info, err := alts.AuthInfoFromPeer(p)
@@ -41,7 +41,7 @@ func (server) FullDuplexCall(stream testpb.TestService_FullDuplexCallServer) err
 	}
 }
 
-// StreamingOutputCall sends messages of the asked size until the client has enough.
+// StreamingOutputCall sends messages of the requested size until the client ends the RPC.
 func (server) StreamingOutputCall(req *testpb.StreamingOutputCallRequest, stream testpb.TestService_StreamingOutputCallServer) error {
 	body := make([]byte, req.GetResponseParameters()[0].GetSize())
 	msg := &testpb.StreamingOutputCallResponse{Payload: &testpb.Payload{Body: body}}

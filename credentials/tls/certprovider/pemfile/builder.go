@@ -16,10 +16,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// PluginName is what the builder is registered by.
+// PluginName is the name that the builder is registered by.
 const PluginName = "file_watcher"
 
-// configRefresh is the refresh interval of a configuration that has none (gRFC A29).
+// configRefresh is the refresh interval if a configuration has none (gRFC A29).
 const configRefresh = 10 * time.Minute
 
 func init() { certprovider.Register(builder{}) }
@@ -28,8 +28,8 @@ type builder struct{}
 
 func (builder) Name() string { return PluginName }
 
-// ParseConfig takes the JSON of gRFC A29 as a json.RawMessage. What gRFC A87 adds is not read
-// unless GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE is "true".
+// ParseConfig parses the JSON of gRFC A29; config must be a json.RawMessage. It ignores the
+// field that gRFC A87 adds unless GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE is "true".
 func (builder) ParseConfig(config any) (*certprovider.BuildableConfig, error) {
 	text, ok := config.(json.RawMessage)
 	if !ok {
@@ -49,7 +49,7 @@ func (builder) ParseConfig(config any) (*certprovider.BuildableConfig, error) {
 	}), nil
 }
 
-// canonical returns a text that two configurations have in common only if they mean the same.
+// canonical returns a text that is the same for two configurations only if they mean the same.
 func canonical(o Options) string {
 	paths := []string{o.CertFile, o.KeyFile, o.RootFile, o.SPIFFEBundleMapFile}
 	if slices.ContainsFunc(paths, func(p string) bool { return strings.ContainsAny(p, ":\"") }) {
@@ -60,7 +60,7 @@ func canonical(o Options) string {
 	return strings.Join(append(paths, o.RefreshDuration.String()), ":")
 }
 
-// parse looks for a SPIFFE bundle map only if spiffe is true.
+// parse parses a configuration. It ignores the SPIFFE bundle map unless spiffe is true.
 func parse(text []byte, spiffe bool) (Options, error) {
 	var in struct {
 		CertificateFile          string          `json:"certificate_file"`

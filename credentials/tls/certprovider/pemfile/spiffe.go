@@ -14,8 +14,8 @@ import (
 )
 
 // parseBundleMap reads a SPIFFE bundle map (SPIFFE Trust Domain and Bundle, section 4.2):
-// {"trust_domains": {"<domain>": <bundle>, ...}}. One bad bundle spoils all, as gRFC A87 has
-// it; a map with no domain is a good one, by which nobody is trusted.
+// {"trust_domains": {"<domain>": <bundle>, ...}}. One invalid bundle makes the whole map
+// invalid, as gRFC A87 says. A map without domains is valid; with it, no peer is trusted.
 func parseBundleMap(text []byte) (*certprovider.KeyMaterial, error) {
 	var in struct {
 		TrustDomains map[string]json.RawMessage `json:"trust_domains"`

@@ -23,24 +23,24 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// defaultRefresh holds where Options say nothing.
+// defaultRefresh is the refresh interval if Options have none.
 const defaultRefresh = time.Hour
 
 var logger = grpclog.Component("pemfile")
 
-// Options say which files are read, and how often. Whoever replaces a certificate and its
-// key should do so by renaming: as long as the two don't fit together the old pair stays in
-// use.
+// Options say which files a provider reads, and how often. To replace a certificate and its
+// key, write new files and rename them. While the two don't fit together, the old pair stays
+// in use.
 type Options struct {
-	// CertFile and KeyFile have the local certificate, followed by intermediate ones, and its
-	// key. Both, in one directory, or neither are to be set.
+	// CertFile has the local certificate, followed by intermediate ones. KeyFile has its key.
+	// Either both must be set and be in the same directory, or neither.
 	CertFile, KeyFile string
-	// RootFile has the certificates of the authorities that are trusted.
+	// RootFile has the certificates of the trusted authorities.
 	RootFile string
 	// SPIFFEBundleMapFile has the authorities of SPIFFE trust domains, in JSON (gRFC A87). With
 	// it, RootFile is not read.
 	SPIFFEBundleMapFile string
-	// RefreshDuration is the time from one reading to the next; an hour if it is 0.
+	// RefreshDuration is the time from one reading to the next. 0 means an hour.
 	RefreshDuration time.Duration
 }
 
@@ -58,9 +58,10 @@ func (o Options) check() error {
 	return nil
 }
 
-// NewProvider returns a provider that reads the files at once and then regularly. Files
-// that can't be read are logged: what was read before stays in use, and if there is
-// nothing, KeyMaterial waits. The error is about the options.
+// NewProvider returns a provider that reads the files at once and then regularly. If a file
+// can't be read, the provider logs the error: what it read before stays in use, and
+// KeyMaterial waits if there is nothing. NewProvider returns an error if the options are
+// invalid.
 func NewProvider(o Options) (certprovider.Provider, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -79,19 +80,19 @@ func NewProvider(o Options) (certprovider.Provider, error) {
 	return w, nil
 }
 
-// watcher has a timer and no goroutine.
+// watcher is the provider. It has a timer and no goroutine.
 type watcher struct {
 	opts     Options
 	identity *certprovider.Distributor // nil without CertFile
 	roots    *certprovider.Distributor // nil without RootFile and SPIFFEBundleMapFile
 
-	mu                 sync.Mutex // guards what follows
+	mu                 sync.Mutex // guards the fields below
 	closed             bool
 	timer              *time.Timer
-	cert, key, trusted []byte // as they were read last; trusted is either file of roots
+	cert, key, trusted []byte // the files' contents in use; trusted is RootFile's or SPIFFEBundleMapFile's
 }
 
-// refresh reads the files, and comes again.
+// refresh reads the files, and schedules the next refresh after RefreshDuration.
 func (w *watcher) refresh() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

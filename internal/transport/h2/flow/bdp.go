@@ -8,80 +8,81 @@ import (
 )
 
 const (
-	// InitialBDPWindow is the window an estimator starts from unless told.
+	// InitialBDPWindow is the window with which an estimator starts by default.
 	InitialBDPWindow = 64 << 10
-	// MaxBDPWindow is the largest window an estimator asks for. It is about what a socket's receive
-	// buffer can grow to: where the product is larger, TCP's own window is the limit.
+	// MaxBDPWindow is the largest window that an estimator asks for. It is about what a socket's
+	// receive buffer can grow to. Where the bandwidth-delay product is larger, TCP's own window is the
+	// limit.
 	MaxBDPWindow = 16 << 20
 
-	// shortLead and farLead are how many products of bandwidth and round trip a window has. On a
-	// far path TCP doubles what it sends in each round trip, up to what the path carries. A sample
-	// is a round trip old when it ends, and the peer hears of it half a round trip later. So a
-	// window that is to lead TCP has room for two doublings; it is also large enough for what goes
-	// on arriving in the kernel while a lost packet is sent again.
+	// shortLead and farLead say how large a window is, in bandwidth-delay products. On a far path TCP
+	// doubles what it sends in each round trip, up to what the path carries. A sample is a round trip
+	// old when it ends, and the peer learns of the new window half a round trip later. So a window that
+	// stays ahead of TCP needs room for two doublings. It is then also large enough for what still
+	// arrives in the kernel while a lost packet is sent again.
 	shortLead = 3
 	farLead   = 4
 
-	// leastFarWindow is the window that a far path begins with, as soon as it is known to be one: what
-	// TCP sends in five round trips from an initial window of ten segments. Until then samples lead.
+	// leastFarWindow is the window that a far path gets as soon as it is known to be far: what TCP
+	// sends in five round trips from an initial window of ten segments. Later samples make it larger.
 	// It is credit, not memory: only what a peer sends and nobody reads is held.
 	leastFarWindow = 512 << 10
 
-	// firstSample is the part of a window, one in so many, after which the first PING goes out: it is
-	// less than what TCP sends at first, so that the round trip is known while TCP is slow.
+	// The first PING goes out after 1/firstSample of a window. That is less than TCP sends at first, so
+	// that the round trip is known while TCP is still slow.
 	firstSample = 8
 
-	// Samples of a short path that change nothing are spaced out, by twice the time after each, up
-	// to minBDPPause << (maxUnchanged-1). Where what comes in a round trip is far below a window, they are
-	// also spaced by twice the bytes, up to 1 << (maxUnchangedBytes-1) windows. Those of a far path that
-	// change nothing are spaced by farPause round trips, and by a part of a window that counts from the
-	// last PING, so that the first DATA after a silence has one, if there was much before it.
+	// After samples of a short path that change nothing, the next samples come later: each time after
+	// twice the time, up to minBDPPause << (maxUnchanged-1). If a round trip brings far less than a
+	// window, they also come after twice the bytes, up to 1 << (maxUnchangedBytes-1) windows. After a
+	// sample of a far path that changes nothing, the next comes after farPause round trips and a part
+	// of a window. That part counts from the last PING. So the first DATA after a silence triggers a
+	// PING, if there was much DATA before the silence.
 	minBDPPause       = time.Millisecond
 	maxUnchanged      = 7
 	maxUnchangedBytes = 4
 	farPause          = 2
-	// farTrip is the round trip from which a path is far.
+	// farTrip is the round trip above which a path is far.
 	farTrip = 10 * time.Millisecond
-	// bdpMemory is how long the best rate and the shortest round trip count: a
-	// path may change under a connection.
+	// bdpMemory is how long the best rate and the shortest round trip are used: a path may change under
+	// a connection.
 	bdpMemory = 10 * time.Second
-	// worthwhile is the least growth to tell the peer of. The count starts and
-	// ends between two frames, and the peer gets its updates in lumps of a
-	// quarter, so that a sample of two thirds of a window is a full one.
+	// worthwhile is the least growth of a window that the peer is told about. A count starts and ends
+	// between two frames, and the peer gets its updates in lumps of a quarter, so that a sample of two
+	// thirds of a window counts as a full one.
 	worthwhile = 1.25
-	// earlyWorthwhile is the same while a PING is on its way: more may soon follow.
+	// earlyWorthwhile is the same while a PING is unanswered: more growth may soon follow.
 	earlyWorthwhile = 1.5
-	// muchLess is how many times too large a window has to be, once a far path has become short, to be
-	// lowered. It is more than what makes the two leads differ, for a path with a round trip of about farTrip.
+	// A window is lowered, after a far path has become short, if it is muchLess times too large. This
+	// is more than the difference that the two leads make, for a path with a round trip of about
+	// farTrip.
 	muchLess = 4
-	// schedulingTrip is what a round trip takes beside the path: the two ends' scheduling, and the
-	// time until a program takes a message, of which the window is not given back before.
+	// schedulingTrip is what a round trip takes besides the path: the scheduling of both ends, and the
+	// time until a program takes a message. Before that the window is not given back.
 	schedulingTrip = 350 * time.Microsecond
-	// leastTick keeps a clock that is coarse, or was set back, from dividing by
-	// zero.
+	// leastTick avoids a division by zero if the clock is coarse, or was set back.
 	leastTick = time.Microsecond
 )
 
 // BDP finds the window that keeps a path full: a few times its bandwidth-delay product.
 //
-// A PING now and then measures the round trip. What arrives between one PING and
-// its answer, or between one PING and the next, gives a rate. Both are looked at: the
-// answer may overtake the data, where the peer sends a whole window as one burst, and
-// the next PING may be long in coming. The best rate and the shortest round trip seen
-// lately make the product. Where the window is what limits the peer, the rate is one
-// window for each round trip, and the window grows by the lead. Where the path is full, a larger
+// A PING now and then measures the round trip. The bytes that arrive between one PING and its answer,
+// and between one PING and the next, give two rates. Both count. The answer may overtake the data, if
+// the peer sends a whole window as one burst, and the next PING may come late. The product is that of
+// the best rate and the shortest round trip seen lately. Where the window limits the peer, the rate is
+// one window for each round trip, and the window grows by the lead. Where the path is full, a larger
 // window only makes round trips longer, and long ones do not count.
 //
-// How much of a window the peer can use is also a matter of messages: the window of one that has
-// not arrived whole is not given back, as nobody can take it. So less than a window
-// may come in a round trip though the window is the limit; the lead of a far path makes up for
-// that.
+// How much of a window the peer can use also depends on messages: the window that an incomplete message
+// has used is not given back, as nobody can take the message yet. So less than a window may arrive in a
+// round trip although the window is the limit. The lead of a far path makes up for that.
 //
-// A window grows, but where a far path has become short. An estimator at MaxBDPWindow sends no more pings on a short path, but while
-// the windows of streams are kept smaller, and the zero value none at all. On a far path they go on: see "Sizes of receive windows" of package h2.
+// A window only grows, unless a far path has become short. On a short path an estimator at MaxBDPWindow
+// sends no more PINGs, unless the windows of streams are kept smaller. The zero value never sends any.
+// On a far path the PINGs go on: see "Sizes of receive windows" in the documentation of package h2.
 //
-// Times are durations since a moment that stays the same, by a clock that does not jump. They are
-// kept in few bits: an estimator of a far path lasts as long as the connection.
+// Times are durations since a fixed moment, by a clock that does not jump. They are kept in few bits,
+// because an estimator of a far path is kept as long as its connection.
 type BDP struct {
 	window uint32
 	since  uint32 // bytes since the last sample ended
@@ -89,24 +90,25 @@ type BDP struct {
 
 	best    float32 // bytes a second
 	short   micros  // the shortest round trip; 0: none yet
-	sentAt  micros  // when the last PING went out, if any did
+	sentAt  micros  // when the last PING went out, if sampled
 	bestAt  ticks
 	shortAt ticks
 
-	unchanged uint8 // samples in a row that changed nothing, up to maxUnchanged
+	unchanged uint8 // samples in a row that have changed nothing, up to maxUnchanged
 	pinging   bool
 	sampled   bool // a PING went out
 	kept      bool // the windows of streams are kept smaller than window
 }
 
-// micros are microseconds. They wrap after 71 minutes: a difference is meant modulo that.
+// micros is a time or a duration in microseconds. It wraps after 71 minutes: differences are modulo
+// that.
 type micros uint32
 
 func inMicros(d time.Duration) micros           { return micros(d / time.Microsecond) }
 func (m micros) duration() time.Duration        { return time.Duration(m) * time.Microsecond }
 func (m micros) until(now micros) time.Duration { return max((now - m).duration(), leastTick) }
 
-// ticks are units of 16 ms. They wrap after 17 minutes.
+// ticks is a time in units of 16 ms. It wraps after 17 minutes.
 type ticks uint16
 
 const tick = 16 * time.Millisecond
@@ -114,8 +116,7 @@ const tick = 16 * time.Millisecond
 func inTicks(d time.Duration) ticks           { return ticks(d / tick) }
 func (t ticks) until(now ticks) time.Duration { return time.Duration(now-t) * tick }
 
-// NewBDP returns an estimator for a window of initial bytes; 0 stands for
-// InitialBDPWindow.
+// NewBDP returns an estimator for a window of initial bytes; 0 means InitialBDPWindow.
 func NewBDP(initial uint32) BDP {
 	if initial == 0 {
 		initial = InitialBDPWindow
@@ -123,20 +124,20 @@ func NewBDP(initial uint32) BDP {
 	return BDP{window: initial}
 }
 
-// Window returns the window last asked for.
+// Window returns the window that the estimator last asked for.
 func (b *BDP) Window() uint32 { return b.window }
 
-// Lasts reports whether the estimator is still of use after a silence: a PING is on its way, or the
-// path is far, so that each window may come as one burst with silence until the next.
+// Lasts reports whether the estimator is still useful after a silence. It is if a PING is unanswered,
+// or if the path is far: then each window may come as one burst, with silence until the next.
 func (b *BDP) Lasts() bool { return b.pinging || b.isFar() }
 
 func (b *BDP) isFar() bool { return b.short.duration() > farTrip }
 
-// Received counts n bytes of DATA. If ping is true a sample starts, and the
-// caller sends a PING with the data it will know the answer by. There is at most
-// one at a time, and, but for the first, none before an eighth of a window, or more, has arrived
-// since the last. If window is not 0 the stream and connection windows are to become that many bytes:
-// on a far path the answer may be long in coming, behind what the peer has queued.
+// Received counts n bytes of DATA. If ping is true a sample starts, and the caller sends a PING whose
+// answer it will recognize. At most one PING is unanswered at a time. Except for the first, none is
+// sent before an eighth of a window, or more, has arrived since the last. If window is not 0, the
+// caller makes the windows of the streams and the connection so many bytes. Received does not wait for
+// the answer then, which may come late on a far path, behind what the peer has queued.
 func (b *BDP) Received(n uint32, now time.Duration) (ping bool, window uint32) {
 	if b.window == 0 || b.window >= MaxBDPWindow && !b.isFar() && !b.kept {
 		return false, 0
@@ -156,8 +157,8 @@ func (b *BDP) Received(n uint32, now time.Duration) (ping bool, window uint32) {
 	return true, 0
 }
 
-// growEarly returns the new window if what has come since the PING is enough to know that the window
-// should be larger: a product is no less than what comes in a part of a round trip. 0 is no change.
+// growEarly returns the new window, if the bytes since the PING already show that the window should be
+// larger: the product is at least what arrives in a part of a round trip. 0 means no change.
 func (b *BDP) growEarly(now time.Duration) (window uint32) {
 	past := b.sentAt.until(inMicros(now))
 	if past <= farTrip || b.short > 0 && !b.isFar() {
@@ -176,7 +177,7 @@ func (b *BDP) growEarly(now time.Duration) (window uint32) {
 	return b.window
 }
 
-// farWindow is the window for a far path with a product of so many bytes.
+// farWindow returns the window for a far path with the given product, all in bytes.
 func farWindow(product float64) float64 {
 	return min(max(product*farLead, leastFarWindow), MaxBDPWindow)
 }
@@ -206,9 +207,9 @@ func (b *BDP) due(now time.Duration) bool {
 	return trip >= float64(half/2) || since >= half<<min(b.unchanged, maxUnchangedBytes)
 }
 
-// Acked takes the answer to the PING. If changed is true the stream and connection
-// windows are to become window bytes: more, or, where a far path has become short, less. For an answer to no
-// question window is 0.
+// Acked handles the answer to the PING. If changed is true, the caller makes the windows of the streams
+// and the connection window bytes: more than before, or less if a far path has become short. If no PING
+// was unanswered, window is 0.
 func (b *BDP) Acked(now time.Duration) (window uint32, changed bool) {
 	if !b.pinging {
 		return 0, false
@@ -233,8 +234,7 @@ func (b *BDP) Acked(now time.Duration) (window uint32, changed bool) {
 	return b.window, true
 }
 
-// product is the bandwidth-delay product in bytes, after the sample that ends
-// now.
+// product returns the bandwidth-delay product in bytes, including the sample that ends now.
 func (b *BDP) product(now time.Duration) float64 {
 	b.noteRate(now)
 	trip, at := inMicros(b.sentAt.until(inMicros(now))), inTicks(now)
@@ -244,7 +244,7 @@ func (b *BDP) product(now time.Duration) float64 {
 	return float64(b.best) * (b.short.duration() + schedulingTrip).Seconds()
 }
 
-// noteRate remembers the rate at which bytes came since the PING.
+// noteRate records the rate at which bytes have arrived since the PING, if it is the best lately.
 func (b *BDP) noteRate(now time.Duration) {
 	rate := float32(float64(b.span) / b.sentAt.until(inMicros(now)).Seconds())
 	if at := inTicks(now); rate >= b.best || b.bestAt.until(at) > bdpMemory {

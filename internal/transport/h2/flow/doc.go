@@ -4,10 +4,9 @@
 // what may be sent ([Outflow]), what was granted to the peer ([Inflow]), and how
 // large a grant the path deserves ([BDP]).
 //
-// The package is pure: no I/O, no clock, no locks. A value belongs to the caller that
-// holds the lock, or runs the goroutine, that it is used under.
+// The package is pure: it has no I/O, no clock and no locks. A value may be used by one goroutine at a
+// time: the caller guards it with a lock, or uses it on one goroutine only.
 //
-// Its errors say that the peer broke a rule, all of them with the code
-// FLOW_CONTROL_ERROR. Whether the stream or the connection dies of it depends on
-// whose window it was, which the caller knows.
+// An error means that the peer broke a rule. The code is always FLOW_CONTROL_ERROR. Whether the stream
+// or the connection ends depends on whose window it was, which the caller knows.
 package flow

@@ -2,8 +2,8 @@
 
 package flow
 
-// Outflow is a window the peer granted to us: a stream's or the connection's.
-// Data needs room in both. The zero value lets nothing through until Add.
+// Outflow is a window that the peer granted to us: a stream's or the connection's. Data needs room in
+// both. The zero value has no room until Add.
 type Outflow struct {
 	window Window
 }
@@ -15,17 +15,17 @@ func NewOutflow(initial uint32) Outflow {
 	return Outflow{window: Window{n: int32(min(initial, MaxWindow))}}
 }
 
-// Window returns the room in this window alone.
+// Window returns how much room this window has, in bytes.
 func (f *Outflow) Window() uint32 { return f.window.Size() }
 
-// Available returns how many bytes stream f may send now over conn. An empty
-// DATA frame needs no room (section 6.9.1).
+// Available returns how many bytes stream f may send now over the connection conn. An empty DATA frame
+// needs no room (section 6.9.1).
 func (f *Outflow) Available(conn *Outflow) uint32 {
 	return min(f.window.Size(), conn.window.Size())
 }
 
-// Take uses up n bytes of both windows, or, if that is more than Available,
-// neither and returns ErrOverrun.
+// Take uses up n bytes of both windows. If n is more than Available, it changes nothing and returns
+// ErrOverrun.
 func (f *Outflow) Take(conn *Outflow, n uint32) error {
 	if n > f.Available(conn) {
 		return ErrOverrun
@@ -36,13 +36,12 @@ func (f *Outflow) Take(conn *Outflow, n uint32) error {
 	return conn.window.Take(n)
 }
 
-// Add obeys a WINDOW_UPDATE. Section 6.9.1: on ErrOverflow a stream is reset,
-// and a connection is closed, with FLOW_CONTROL_ERROR.
+// Add applies a WINDOW_UPDATE. On ErrOverflow the caller resets the stream, or closes the connection,
+// with FLOW_CONTROL_ERROR (section 6.9.1).
 func (f *Outflow) Add(increment uint32) error { return f.window.Add(increment) }
 
-// AdjustInitial obeys a change of the peer's SETTINGS_INITIAL_WINDOW_SIZE, with
-// delta the new value less the old one. It is for every stream, and not for the
-// connection. The window may fall below zero; the stream then waits until
-// updates, or a larger value, have brought it above again. Section 6.9.2: ErrOverflow is a
-// connection error FLOW_CONTROL_ERROR.
+// AdjustInitial applies a change of the peer's SETTINGS_INITIAL_WINDOW_SIZE. delta is the new value
+// minus the old one. It is called for every stream, and not for the connection. The window may fall
+// below zero. The stream then waits until updates, or a larger setting, have raised it above zero
+// again. ErrOverflow is a connection error FLOW_CONTROL_ERROR (section 6.9.2).
 func (f *Outflow) AdjustInitial(delta int64) error { return f.window.shift(delta) }

@@ -2,17 +2,17 @@
 
 package flow
 
-// Piggyback says whether the updates of a window are piggybacked on DATA of ours. One that goes alone costs
-// a write, and wakes the peer for nothing else; where messages go to and fro there is soon one
-// to go with.
+// Piggyback decides whether updates of a window go out together with our DATA. An update that goes
+// alone costs a write, and wakes the peer for nothing else. Where messages go back and forth, there is
+// soon DATA to go with.
 type Piggyback uint8
 
 const (
-	alone  Piggyback = iota // no DATA was sent since the last update: the next update goes alone
-	likely                  // DATA was sent since then, so more is likely to follow, for an update to go with
+	alone  Piggyback = iota // we have sent no DATA since the last update: the next update goes alone
+	likely                  // we have sent DATA since then: the next update waits for more DATA to go with
 )
 
-// Consume is Inflow's. The increment is due later if piggyback is likely.
+// Consume is Inflow.Consume, except that it returns the increment later if c is likely.
 func (c *Piggyback) Consume(in *Inflow, n uint32) (increment uint32) {
 	if *c == alone {
 		return in.Consume(n)
@@ -23,7 +23,7 @@ func (c *Piggyback) Consume(in *Inflow, n uint32) (increment uint32) {
 	return increment
 }
 
-// Sends notes that DATA is about to be sent, and returns the increment to go with it.
+// Sends records that DATA is about to be sent. It returns the increment of an update to send with it.
 func (c *Piggyback) Sends(in *Inflow) (increment uint32) {
 	*c = likely
 	return in.Consume(0)

@@ -13,9 +13,9 @@ const (
 )
 
 var (
-	// ErrOverflow is a window that would grow past MaxWindow.
+	// ErrOverflow is returned when a window would grow past MaxWindow.
 	ErrOverflow = errors.New("flow-control window grows past 2^31-1")
-	// ErrOverrun is data beyond what the window allows.
+	// ErrOverrun is returned for more data than the window allows.
 	ErrOverrun = errors.New("more data than the flow-control window allows")
 )
 
@@ -27,13 +27,13 @@ type Window struct {
 	n int32
 }
 
-// Size returns the bytes that may be sent: 0 for a window below zero.
+// Size returns how many bytes may be sent: 0 for a window below zero.
 func (w Window) Size() uint32 { return uint32(max(w.n, 0)) }
 
 // Add widens the window by n bytes, or returns ErrOverflow.
 func (w *Window) Add(n uint32) error { return w.shift(int64(n)) }
 
-// Take uses up n bytes, or returns ErrOverrun if there are not as many.
+// Take uses up n bytes, or returns ErrOverrun if fewer are left.
 func (w *Window) Take(n uint32) error {
 	if n > w.Size() {
 		return ErrOverrun
@@ -42,9 +42,9 @@ func (w *Window) Take(n uint32) error {
 	return nil
 }
 
-// shift moves the window by delta, also below zero. No legal sequence of
-// settings reaches the lower bound: a window is at least what is granted now,
-// hence at least 0, less what was granted when the bytes went out.
+// shift changes the window by delta, which may make it negative. No legal sequence of settings reaches
+// the lower bound: a window is at least what is granted now, hence at least 0, minus what was granted
+// when the bytes were sent.
 func (w *Window) shift(delta int64) error {
 	if delta > 2*MaxWindow || delta < -2*MaxWindow {
 		return ErrOverflow

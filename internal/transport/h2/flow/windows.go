@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// Windows are the flow-control windows of a connection: its own two, the sizes that those of
-// a stream begin with, and the estimate of the path.
+// Windows has the flow-control windows of a connection: its own two, the initial sizes of the windows
+// of streams, and the estimate of the path.
 type Windows struct {
-	recv   Window // the connection's: nothing in it is ever unread, see Arrived
-	target int32  // what recv is kept at
+	recv   Window // the connection's receive window: nothing in it is ever unread, see Arrived
+	target int32  // the size at which recv is kept
 	send   Outflow
 
 	peer      uint32 // the peer's SETTINGS_INITIAL_WINDOW_SIZE
-	announced uint32 // ours
-	granted   uint32 // what new streams grant: more than announced until that is acknowledged
-	unacked   int16  // SETTINGS of ours that are not acknowledged
+	announced uint32 // our SETTINGS_INITIAL_WINDOW_SIZE
+	granted   uint32 // the receive window of new streams: more than announced until the peer acknowledges announced
+	unacked   int16  // how many of our SETTINGS are not acknowledged
 	piggyback Piggyback
 
-	unchanged uint8  // of the last bdp: how many of its samples in a row changed nothing
-	early     uint32 // bytes of DATA while there is no bdp
+	unchanged uint8  // BDP.unchanged of the last estimator
+	early     uint32 // bytes of DATA that came while bdp is nil
 	bdp       *BDP   // nil until there is enough DATA for a sample
 }
 
-// NewWindows are those of a connection that is going to announce initial as the receive
-// window of its streams.
+// NewWindows returns the windows of a connection that will announce initial as the receive window of
+// its streams.
 func NewWindows(initial uint32) Windows {
 	return Windows{
 		recv:      Window{DefaultWindow},
@@ -38,18 +38,18 @@ func NewWindows(initial uint32) Windows {
 	}
 }
 
-// Stream returns the windows that a stream begins with.
+// Stream returns the initial windows of a stream.
 func (w *Windows) Stream() (in Inflow, out Outflow) {
 	return NewInflow(w.granted), NewOutflow(w.peer)
 }
 
-// Send is the window in which streams may send together.
+// Send returns the connection's send window, which all streams share.
 func (w *Windows) Send() *Outflow { return &w.send }
 
 // Recv returns how many bytes the peer may send on all streams together.
 func (w *Windows) Recv() uint32 { return w.recv.Size() }
 
-// Announced returns the receive window that our SETTINGS say streams have.
+// Announced returns the initial receive window of streams according to our SETTINGS.
 func (w *Windows) Announced() uint32 { return w.announced }
 
 // SetRecv makes n the connection's receive window, and returns the increment to send.
@@ -60,8 +60,8 @@ func (w *Windows) SetRecv(n uint32) (increment uint32) {
 	return increment
 }
 
-// Widen makes the connection's receive window n, unless it is larger, and returns the increment to
-// send.
+// Widen makes the connection's receive window n, unless it is larger already, and returns the increment
+// to send.
 func (w *Windows) Widen(n uint32) (increment uint32) {
 	if n <= uint32(w.target) {
 		return 0
@@ -69,12 +69,12 @@ func (w *Windows) Widen(n uint32) (increment uint32) {
 	return w.SetRecv(n)
 }
 
-// inflow is the connection's receive window.
+// inflow returns the connection's receive window as an Inflow.
 func (w *Windows) inflow() Inflow { return Inflow{window: w.recv, target: w.target} }
 
-// Arrived counts n bytes of DATA against the connection's window, and gives them back at
-// once: a stream that is not read must not hold up the others, and is bounded by its own
-// window. It returns the increment to send.
+// Arrived counts n bytes of DATA against the connection's window, and gives them back at once. A stream
+// that nobody reads must not hold up the others, and its own window bounds it. Arrived returns the
+// increment to send.
 func (w *Windows) Arrived(n uint32) (increment uint32, err error) {
 	in := w.inflow()
 	if err := in.Receive(n); err != nil {
@@ -93,17 +93,17 @@ func (w *Windows) Sends() (increment uint32) {
 	return increment
 }
 
-// SetPeerInitial obeys the peer's SETTINGS_INITIAL_WINDOW_SIZE, and returns by how much
-// the send windows of the streams change: section 6.9.2.
+// SetPeerInitial applies the peer's SETTINGS_INITIAL_WINDOW_SIZE, and returns by how much the send
+// windows of the streams change: section 6.9.2.
 func (w *Windows) SetPeerInitial(n uint32) (delta int64) {
 	delta = int64(n) - int64(w.peer)
 	w.peer = n
 	return delta
 }
 
-// SettingsSent and SettingsAcked follow our SETTINGS. Only from the acknowledgement on
-// does the peer have to keep to an initial window that was lowered: delta is what the receive
-// windows of the streams change by. ok is false for an acknowledgement of nothing.
+// SettingsSent and SettingsAcked are called when our SETTINGS are sent and acknowledged. Only from the
+// acknowledgement on does the peer have to obey an initial window that was lowered. delta is by how
+// much the receive windows of the streams then change. ok is false if no SETTINGS were unacknowledged.
 func (w *Windows) SettingsSent() { w.unacked++ }
 
 // SettingsAcked is described with SettingsSent.
@@ -112,18 +112,18 @@ func (w *Windows) SettingsAcked() (delta int64, ok bool) {
 		return 0, false
 	}
 	if w.unacked--; w.unacked > 0 {
-		return 0, true // until the last is obeyed the peer may go by an earlier one
+		return 0, true // until the peer has obeyed the last one, it may use an earlier one
 	}
 	delta = min(int64(w.announced)-int64(w.granted), 0)
 	w.granted = min(w.granted, w.announced)
 	return delta, true
 }
 
-// Sample counts n bytes of DATA for the estimate of the path, and returns what [BDP.Received] does: if
+// Sample counts n bytes of DATA for the estimate of the path, and returns what [BDP.Received] does. If
 // ping is true the caller sends a PING, and calls Answered when the answer arrives.
 func (w *Windows) Sample(n uint32, now time.Duration) (ping bool, window uint32) {
 	if w.bdp == nil {
-		if w.early = addUpTo(w.early, n); w.early < w.firstSample() { // it would only count, which is all that most connections need
+		if w.early = addUpTo(w.early, n); w.early < w.firstSample() { // most connections never need an estimator
 			return false, 0
 		}
 		b := NewBDP(w.announced)
@@ -134,7 +134,7 @@ func (w *Windows) Sample(n uint32, now time.Duration) (ping bool, window uint32)
 	return w.bdp.Received(n, now)
 }
 
-// firstSample is how many bytes of DATA come before the next estimate begins.
+// firstSample returns how many bytes of DATA must come before a new estimator is made.
 func (w *Windows) firstSample() uint32 {
 	if w.unchanged == 0 {
 		return w.announced / firstSample
@@ -142,7 +142,7 @@ func (w *Windows) firstSample() uint32 {
 	return w.announced / 2 << min(w.unchanged, maxUnchangedBytes)
 }
 
-// Answered ends a sample, and returns what [BDP.Acked] does: the caller calls Grow, or Lower.
+// Answered ends a sample, and returns what [BDP.Acked] does. The caller then calls Grow or Lower.
 func (w *Windows) Answered(now time.Duration) (window uint32, changed bool) {
 	if w.bdp == nil {
 		return 0, false
@@ -150,8 +150,8 @@ func (w *Windows) Answered(now time.Duration) (window uint32, changed bool) {
 	return w.bdp.Acked(now)
 }
 
-// Owed returns the increment to send for the connection's window that is too little for an update of its
-// own, if the path is far: see "Window updates" of package h2.
+// Owed returns the increment that is missing in the connection's window, if the path is far, even if it
+// is too small for an update of its own: see "Window updates" in the documentation of package h2.
 func (w *Windows) Owed() (increment uint32) {
 	if w.bdp == nil || !w.bdp.isFar() {
 		return 0
@@ -159,14 +159,15 @@ func (w *Windows) Owed() (increment uint32) {
 	return w.SetRecv(uint32(w.target))
 }
 
-// Grow makes n the connection's receive window, which may have a larger one, and n, but no more than
-// most, that of every stream. It is less where a stream's window, which may be wide for one large
-// message, would pass 2^31-1: the peer would have to close the connection. If it returns true the caller
-// announces what Announced then returns. It sends the increment for the connection, unless that is 0.
+// Grow makes the connection's receive window n, unless that is larger already, and the receive window
+// of every stream n, but no more than most. It chooses less if a stream's window, which may be wide for
+// one large message, would pass 2^31-1: the peer would have to close the connection for that. If grown
+// is true, the caller announces what Announced then returns. The caller also sends the increment for
+// the connection, unless that is 0.
 func (w *Windows) Grow(n, most uint32, streams iter.Seq[*Inflow]) (increment uint32, grown bool) {
 	increment = w.Widen(n)
 	if n = min(n, most); n <= w.announced {
-		return increment, false // without a look at each stream
+		return increment, false // without iterating over the streams
 	}
 	for in := range streams {
 		n = uint32(min(int64(n), int64(w.granted)+in.Headroom()))
@@ -177,7 +178,7 @@ func (w *Windows) Grow(n, most uint32, streams iter.Seq[*Inflow]) (increment uin
 	delta := int64(n) - int64(w.granted)
 	w.announced, w.granted = n, max(n, w.granted)
 	w.SettingsSent()
-	if delta > 0 { // else they have as much already
+	if delta > 0 { // otherwise the streams have as much already
 		for in := range streams {
 			_ = in.AdjustInitial(delta) // there is room
 		}
@@ -185,19 +186,19 @@ func (w *Windows) Grow(n, most uint32, streams iter.Seq[*Inflow]) (increment uin
 	return increment, true
 }
 
-// Lower makes n, which is less than before, the receive window that streams begin with; of those that
-// there are once the peer has acknowledged it. The caller announces what Announced then returns. The
-// connection's window and the estimate stay.
+// Lower makes n, which must be less than before, the initial receive window of streams. For streams
+// that exist, it takes effect once the peer has acknowledged it. The caller announces what Announced
+// then returns. The connection's window and the estimate do not change.
 func (w *Windows) Lower(n uint32) {
 	w.announced = n
 	if w.bdp != nil {
-		w.bdp.unchanged = 0 // the next PING is not put off: its answer may say that there is room again
+		w.bdp.unchanged = 0 // do not delay the next PING: its answer may show that windows can grow again
 	}
 	w.SettingsSent()
 }
 
-// Rest drops the estimate of a short path, for a connection that is about to be parked. That of a
-// far path stays: its silences are a part of each round trip.
+// Rest drops the estimator of a short path, because the connection is about to be parked. It keeps that
+// of a far path, whose silences are a part of each round trip.
 func (w *Windows) Rest() {
 	if w.bdp != nil && !w.bdp.Lasts() {
 		w.unchanged = w.bdp.unchanged

@@ -2,18 +2,16 @@
 
 package frame
 
-// Check applies every rule that needs the header alone: the size limit, whether
-// the type belongs on a stream or on the connection, and the lengths that a type
-// fixes. maxFrameSize is the SETTINGS_MAX_FRAME_SIZE that we announced.
+// Check applies every rule that needs the header alone: the size limit, whether the type belongs on a
+// stream or on the connection, and the lengths that a type fixes. maxFrameSize is the
+// SETTINGS_MAX_FRAME_SIZE that we announced.
 //
-// A connection error ends the connection, so the payload does not matter. After
-// a stream error the frame is void but the connection is not: the caller
-// discards Length bytes unread and goes on at the next header. Those bytes still
-// count against the connection's flow-control window if the frame is DATA
-// (section 6.9).
+// A connection error ends the connection, so the payload does not matter. After a stream error only the
+// frame is ignored: the caller discards Length bytes unread and continues at the next header. If the
+// frame is DATA, those bytes still count against the connection's flow-control window (section 6.9).
 func (h Header) Check(maxFrameSize uint32) error {
-	// The rules of the type come first: a PING of any wrong size is a fault of
-	// the connection, also if the header says that it is on a stream.
+	// The rules of the type come first: a PING of any wrong size is a connection error, even if its
+	// header names a stream.
 	if err := h.checkType(); err != nil {
 		return err
 	}

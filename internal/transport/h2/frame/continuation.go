@@ -9,8 +9,8 @@ type ContinuationFrame struct {
 	EndHeaders bool
 }
 
-// ParseContinuation reads the payload p of a CONTINUATION frame. That the frame
-// continues an open field block of the same stream is for the caller to check.
+// ParseContinuation reads the payload p of a CONTINUATION frame. The caller checks that the frame
+// continues an open field block of the same stream.
 func ParseContinuation(h Header, p []byte) (ContinuationFrame, error) {
 	if err := h.checkContinuation(); err != nil {
 		return ContinuationFrame{}, err

@@ -2,12 +2,11 @@
 
 package frame
 
-// DataPadding says how a DATA payload divides, RFC 9113 section 6.1. padLen is
-// the first byte of the payload if FlagPadded is set, and is ignored otherwise.
-// The payload is then that one byte, dataLen bytes of data and pad bytes to
-// discard; without the flag it is Length bytes of data.
+// DataPadding returns how a DATA payload is divided, RFC 9113 section 6.1. If FlagPadded is set, padLen
+// is the first byte of the payload, and the payload is that byte, dataLen bytes of data, and pad bytes
+// to discard. Otherwise padLen is ignored, and the payload is Length bytes of data.
 //
-// All of h.Length counts for flow control, padding and the length byte included.
+// All of h.Length counts for flow control, including the padding and the length byte.
 func DataPadding(h Header, padLen uint8) (dataLen, pad uint32, err error) {
 	if !h.Flags.Has(FlagPadded) {
 		return h.Length, 0, nil
@@ -24,9 +23,8 @@ func DataPadding(h Header, padLen uint8) (dataLen, pad uint32, err error) {
 	return h.Length - 1 - pad, pad, nil
 }
 
-// AppendDataHeader appends the header of a DATA frame whose n bytes of payload
-// the caller writes right after it. n is at most the peer's
-// SETTINGS_MAX_FRAME_SIZE.
+// AppendDataHeader appends the header of a DATA frame. The caller then writes the n bytes of payload
+// right after it. n must be at most the peer's SETTINGS_MAX_FRAME_SIZE.
 func AppendDataHeader(dst []byte, streamID uint32, n int, endStream bool) []byte {
 	return AppendHeader(dst, Header{
 		Length:   uint32(n),

@@ -10,14 +10,12 @@
 //	err := h.Check(ourMaxFrameSize)   // before the payload is looked at
 //	f, err := frame.ParseSettings(h, payload)
 //
-// A payload of type DATA need not be contiguous: see [DataPadding]. Frames of a
-// type that is not named here must be skipped (RFC 9113 section 5.5).
+// The payload of DATA need not be contiguous: see [DataPadding]. Frames of a type that this package
+// does not name must be skipped (RFC 9113 section 5.5).
 //
-// Every Append function takes and returns a slice in the manner of append. What
-// a Parse function returns as a slice is a view of the payload it was given,
-// and is valid as long as that payload is.
+// Every Append function takes and returns a slice, like append. A slice that a Parse function returns
+// is a view of the payload that the function was given, and is valid as long as that payload is.
 //
-// Rules that need to know what came before (an open CONTINUATION sequence, the
-// state of a stream, which side is the client) are the connection's, not this
-// package's.
+// The connection, not this package, applies the rules that depend on earlier frames or on the side: an
+// open CONTINUATION sequence, the state of a stream, which side is the client.
 package frame

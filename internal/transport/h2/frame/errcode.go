@@ -4,8 +4,8 @@ package frame
 
 import "strconv"
 
-// ErrCode is the reason carried by RST_STREAM and GOAWAY, RFC 9113 section 7.
-// A code without a name here is legal on receipt, and has no special meaning.
+// ErrCode is the reason in RST_STREAM and GOAWAY, RFC 9113 section 7. A code without a name here is
+// legal on receipt, and has no special meaning.
 type ErrCode uint32
 
 // The codes of RFC 9113 section 7.

@@ -7,15 +7,15 @@ import "encoding/binary"
 const (
 	// HeaderLen is the length in bytes of the header before every payload.
 	HeaderLen = 9
-	// MinMaxFrameSize is the payload size every peer accepts: the default
+	// MinMaxFrameSize is the payload size that every peer accepts: the default
 	// of SETTINGS_MAX_FRAME_SIZE and the least it may be set to.
 	MinMaxFrameSize = 16384
-	// MaxMaxFrameSize is the most SETTINGS_MAX_FRAME_SIZE may be set to.
+	// MaxMaxFrameSize is the largest legal SETTINGS_MAX_FRAME_SIZE.
 	MaxMaxFrameSize = 1<<24 - 1
 	// ClientPreface is what a client sends before its first frame, section 3.4.
 	ClientPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-	// streamIDMask drops the reserved bit, to be ignored on receipt.
+	// streamIDMask removes the reserved bit, which is ignored on receipt.
 	streamIDMask = 1<<31 - 1
 )
 
@@ -27,8 +27,8 @@ type Header struct {
 	StreamID uint32 // 31 bits; 0 is the connection
 }
 
-// ParseHeader reads the first HeaderLen bytes of b, which must hold as many.
-// The reserved bit is dropped. No rule is checked: see [Header.Check].
+// ParseHeader parses the first HeaderLen bytes of b, which must have at least that many. It removes the
+// reserved bit, and checks no rule: see [Header.Check].
 func ParseHeader(b []byte) Header {
 	_ = b[HeaderLen-1]
 	return Header{
@@ -39,8 +39,8 @@ func ParseHeader(b []byte) Header {
 	}
 }
 
-// LooksLikeHTTP1 says whether the bytes of the header begin an answer of HTTP/1.1, from a
-// server that does not speak HTTP/2.
+// LooksLikeHTTP1 reports whether the bytes of the header are the beginning of an HTTP/1.1 response,
+// from a server that does not speak HTTP/2.
 func (h Header) LooksLikeHTTP1() bool {
 	return string(AppendHeader(make([]byte, 0, HeaderLen), h)) == "HTTP/1.1 "
 }
@@ -51,10 +51,9 @@ func AppendHeader(dst []byte, h Header) []byte {
 	return binary.BigEndian.AppendUint32(dst, h.StreamID&streamIDMask)
 }
 
-// sizeError classifies a frame of a wrong size. RFC 9113 section 4.2: "A frame
-// size error in a frame that could alter the state of the entire connection MUST
-// be treated as a connection error"; that is a frame with a part of a field
-// block, SETTINGS, or anything on stream 0.
+// sizeError returns the error for a frame of a wrong size. RFC 9113 section 4.2: "A frame size error in
+// a frame that could alter the state of the entire connection MUST be treated as a connection error".
+// Such frames are those with a part of a field block, SETTINGS, and all frames on stream 0.
 func (h Header) sizeError(reason string) error {
 	if h.StreamID == 0 || h.Type == Settings || h.Type.carriesFieldBlock() {
 		return ConnError(FrameSizeError, h.Type.String()+": "+reason)
@@ -62,7 +61,7 @@ func (h Header) sizeError(reason string) error {
 	return StreamError(h.StreamID, FrameSizeError, h.Type.String()+": "+reason)
 }
 
-// needStream refuses stream 0 for a type that belongs on a stream.
+// needStream returns an error if h is on stream 0. It is for types that belong on a stream.
 func (h Header) needStream() error {
 	if h.StreamID == 0 {
 		return ConnError(ProtocolError, h.Type.String()+" on stream 0")
@@ -70,7 +69,8 @@ func (h Header) needStream() error {
 	return nil
 }
 
-// needConn refuses any stream but 0 for a type that belongs to the connection.
+// needConn returns an error if h is on a stream other than 0. It is for types that belong to the
+// connection.
 func (h Header) needConn() error {
 	if h.StreamID != 0 {
 		return ConnError(ProtocolError, h.Type.String()+" on a stream other than 0")
@@ -78,9 +78,8 @@ func (h Header) needConn() error {
 	return nil
 }
 
-// of returns h with the length of the payload at hand. The Parse functions check
-// that one, so that a payload which is not what the header says cannot be
-// indexed out of range.
+// of returns h with the length of p. The Parse functions check that length, and not the one in h. So
+// they can't index out of range if p is not as long as h says.
 func (h Header) of(p []byte) Header {
 	h.Length = uint32(len(p))
 	return h

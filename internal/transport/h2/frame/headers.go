@@ -16,9 +16,8 @@ type HeadersFrame struct {
 
 // ParseHeaders reads the payload p of a HEADERS frame.
 //
-// With a stream error the frame is returned whole, as its fragment must still go
-// through HPACK (section 4.3): else every later field block of the connection is
-// read wrongly.
+// If it returns a stream error, it also returns the whole frame. Its fragment must still go through
+// HPACK (section 4.3), as otherwise every later field block of the connection would be decoded wrongly.
 func ParseHeaders(h Header, p []byte) (HeadersFrame, error) {
 	if err := h.of(p).checkHeaders(); err != nil {
 		return HeadersFrame{}, err
@@ -35,9 +34,8 @@ func ParseHeaders(h Header, p []byte) (HeadersFrame, error) {
 	if f.HasPriority {
 		f.Priority, p = parsePriorityParam(p), p[priorityLen:]
 	}
-	// Section 6.2 has this as PROTOCOL_ERROR. It is the connection's, as there
-	// is no fragment to keep the HPACK state with. Padding may fill all the
-	// room there is for a fragment.
+	// Section 6.2 says PROTOCOL_ERROR. It is a connection error, as there is no fragment with which to
+	// keep the HPACK state in step. The padding may fill all the room that there is for a fragment.
 	if pad > len(p) {
 		return HeadersFrame{}, ConnError(ProtocolError, "HEADERS: padding longer than the payload")
 	}
@@ -48,8 +46,8 @@ func ParseHeaders(h Header, p []byte) (HeadersFrame, error) {
 	return f, nil
 }
 
-// IsFieldBlock reports whether the payload of a HEADERS frame that h begins is a whole field block and
-// nothing else, as that of most is.
+// IsFieldBlock reports whether the payload of the HEADERS frame with header h is a whole field block
+// and nothing else, which is the usual case.
 func (h Header) IsFieldBlock() bool {
 	const all = FlagEndHeaders | FlagPadded | FlagPriority
 	return h.Flags&all == FlagEndHeaders && h.StreamID != 0
@@ -79,11 +77,11 @@ func ReserveHeaders(dst []byte) []byte {
 	return append(dst, make([]byte, HeaderLen)...)
 }
 
-// FinishHeaders turns dst[start:], a reserved header and a field block of any
-// length behind it, into a HEADERS frame and the CONTINUATION frames it needs.
-// maxFrame is the peer's SETTINGS_MAX_FRAME_SIZE; a value outside of the legal range
-// counts as the nearest legal one. Nothing may follow the block in dst. The block is
-// moved, and dst grows, only if it does not fit one frame.
+// FinishHeaders turns dst[start:], which is a reserved header and a field block of any length, into a
+// HEADERS frame and the CONTINUATION frames that it needs. maxFrame is the peer's
+// SETTINGS_MAX_FRAME_SIZE; a value outside of the legal range counts as the nearest legal one. Nothing
+// may follow the block in dst. The block is moved, and dst grows, only if the block does not fit one
+// frame.
 func FinishHeaders(dst []byte, start int, streamID uint32, endStream bool, maxFrame uint32) []byte {
 	maxLen := int(min(max(maxFrame, MinMaxFrameSize), MaxMaxFrameSize))
 	blockLen := len(dst) - start - HeaderLen
@@ -111,9 +109,9 @@ func FinishHeaders(dst []byte, start int, streamID uint32, endStream bool, maxFr
 	return dst
 }
 
-// spread grows dst and opens a gap for a header before every fragment but the
-// first. The last fragment moves first: each moves towards the end, into room
-// that is new or that its successor has left.
+// spread grows dst and makes room for a header before every fragment except the first. It moves the
+// last fragment first. Each fragment moves towards the end, into new room or room that the next
+// fragment has left.
 func spread(dst []byte, start, maxLen, more int) []byte {
 	end := len(dst)
 	dst = append(dst, make([]byte, more*HeaderLen)...)

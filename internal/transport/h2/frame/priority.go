@@ -6,12 +6,12 @@ import "encoding/binary"
 
 const priorityLen = 5
 
-// PriorityParam is the priority part of a HEADERS or a PRIORITY frame. RFC 9113
-// section 5.3.2 deprecates the scheme: the fields are read and otherwise unused.
+// PriorityParam is the priority part of a HEADERS or a PRIORITY frame. RFC 9113 section 5.3.2
+// deprecates priorities: the fields are parsed and otherwise unused.
 type PriorityParam struct {
-	Dep       uint32 // the stream depended on
+	Dep       uint32 // the stream that this one depends on
 	Exclusive bool
-	Weight    uint8 // as on the wire: one less than the weight meant
+	Weight    uint8 // as on the wire: the weight minus one
 }
 
 // ParsePriority reads the payload p of a PRIORITY frame, which is legal on a
@@ -24,9 +24,9 @@ func ParsePriority(h Header, p []byte) (PriorityParam, error) {
 	return pp, pp.check(h.StreamID)
 }
 
-// check refuses a stream that depends on itself. The rule comes from RFC 7540
-// section 5.3.1 and went with the scheme it belongs to; peers of that age test
-// for it, and no sane sender breaks it.
+// check returns an error if the stream depends on itself. RFC 7540 section 5.3.1 has this rule, and RFC
+// 9113 dropped it together with priorities. Peers from the time of RFC 7540 test for it, and no sane
+// sender breaks it.
 func (pp PriorityParam) check(streamID uint32) error {
 	if pp.Dep == streamID {
 		return StreamError(streamID, ProtocolError, "priority: stream depends on itself")

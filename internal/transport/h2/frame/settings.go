@@ -29,8 +29,7 @@ var settingNames = [...]string{
 	MaxHeaderListSize:    "MAX_HEADER_LIST_SIZE",
 }
 
-// String returns the name the RFC uses without its prefix, or the number of an
-// unknown setting.
+// String returns the name in the RFC without its prefix, or the number of an unknown setting.
 func (id SettingID) String() string {
 	if int(id) < len(settingNames) && settingNames[id] != "" {
 		return settingNames[id]
@@ -49,9 +48,8 @@ func (s Setting) String() string {
 	return s.ID.String() + "=" + strconv.FormatUint(uint64(s.Value), 10)
 }
 
-// Check applies the value rules of section 6.5.2. Its errors are connection
-// errors. One rule needs the role and is left to the caller: a client refuses
-// ENABLE_PUSH of 1 from a server.
+// Check applies the rules of section 6.5.2 about values. Its errors are connection errors. One rule
+// depends on the side and is left to the caller: a client refuses ENABLE_PUSH of 1 from a server.
 func (s Setting) Check() error {
 	switch s.ID {
 	case EnablePush:
@@ -72,8 +70,8 @@ func (s Setting) Check() error {
 
 const settingLen = 6
 
-// SettingsView is the list in a SETTINGS payload, a view of it. Settings take
-// effect in order, so that the last of several with one identifier stands.
+// SettingsView is the list in a SETTINGS payload. It is a view of the payload. Settings take effect in
+// order, so that the last of several settings with the same identifier counts.
 type SettingsView []byte
 
 // Len returns the number of settings.
@@ -88,9 +86,8 @@ func (s SettingsView) At(i int) Setting {
 	}
 }
 
-// ParseSettings reads the payload p of a SETTINGS frame. An acknowledgement
-// gives an empty list: the caller tells it by FlagAck. Values are not checked
-// here: see [Setting.Check].
+// ParseSettings reads the payload p of a SETTINGS frame. For an acknowledgement, which has FlagAck, it
+// returns an empty list. It does not check values: see [Setting.Check].
 func ParseSettings(h Header, p []byte) (SettingsView, error) {
 	if err := h.of(p).checkSettings(); err != nil {
 		return nil, err

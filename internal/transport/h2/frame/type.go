@@ -40,18 +40,18 @@ func (t Type) String() string {
 	return "frame type " + hex(uint32(t))
 }
 
-// IsKnown reports whether t is a type that this package reads. Frames of others are to be ignored,
+// IsKnown reports whether t is a type that this package reads. Frames of other types are to be ignored,
 // section 4.1.
 func (t Type) IsKnown() bool { return t <= Continuation }
 
-// carriesFieldBlock reports whether a frame of this type holds a part of a
-// field block, and so moves the connection's HPACK state.
+// carriesFieldBlock reports whether a frame of this type has a part of a field block, and so changes
+// the connection's HPACK state.
 func (t Type) carriesFieldBlock() bool {
 	return t == Headers || t == PushPromise || t == Continuation
 }
 
-// Flags are the flags of a frame. What a bit means depends on the frame's type;
-// bits without a meaning for a type are ignored on receipt (section 4.1).
+// Flags are the flags of a frame. The meaning of a bit depends on the frame's type. Bits without a
+// meaning for a type are ignored on receipt (section 4.1).
 type Flags uint8
 
 // The flags of RFC 9113 section 6.

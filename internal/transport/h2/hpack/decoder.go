@@ -2,27 +2,26 @@
 
 package hpack
 
-// Decoder restores the fields of one connection's header blocks. The zero value is
-// ready for use and allows the peer a dynamic table of 4096 octets.
+// Decoder decodes the header blocks of one connection. The zero value is ready for use and allows the
+// peer a dynamic table of 4096 octets.
 type Decoder struct {
 	t          table
 	kinds      *Kinds
-	allowed    uint32 // the most that a size update may ask for
-	owed       uint32 // with owes: what the next block's first size update may not exceed
+	allowed    uint32 // the maximum of any size update
+	owed       uint32 // if owes: the maximum of the next block's first size update
 	owes       bool
 	ready      bool
 	lastFrozen frozenGen
 
-	// Of a block that is being decoded.
-	inside  bool // its first field has come
-	updated bool // a size update has
-	passed  int  // octets of it that are decoded
+	// The state of the block that is being decoded.
+	inside  bool // its first field has begun
+	updated bool // it has begun with a size update
+	passed  int  // how many of its octets are decoded
 }
 
-// SetAllowedMaxTableSize bounds the peer's dynamic table, in octets. Call it when
-// the peer acknowledges the SETTINGS_HEADER_TABLE_SIZE that says so. The table
-// itself changes only when the peer sends a size update, which it must do at once
-// after a reduction below what it uses.
+// SetAllowedMaxTableSize bounds the peer's dynamic table, in octets. Call it when the peer acknowledges
+// the SETTINGS_HEADER_TABLE_SIZE that announced n. The table itself changes only when the peer sends a
+// size update. The peer must send one at once if the bound fell below the size that it uses.
 func (d *Decoder) SetAllowedMaxTableSize(n uint32) {
 	d.setup()
 	d.allowed, d.lastFrozen = n, frozenGen{}
@@ -35,8 +34,8 @@ func (d *Decoder) SetAllowedMaxTableSize(n uint32) {
 	}
 }
 
-// SetKinds makes k name the kinds of the fields in lists. Call it before the first
-// block; nil stands for the static table's indices.
+// SetKinds makes k determine the kinds of the fields in lists. Call it before the first block. A nil k
+// makes the kind of a field the index of its name in the static table.
 func (d *Decoder) SetKinds(k *Kinds) {
 	d.setup()
 	if k == nil {
@@ -45,25 +44,24 @@ func (d *Decoder) SetKinds(k *Kinds) {
 	d.kinds = k
 }
 
-// Generation changes whenever the dynamic table or the bounds on it do. A block that
-// left it unchanged decodes to the same fields for as long as it stays so.
+// Generation changes whenever the dynamic table or a bound on it changes. A block that was decoded
+// without changing it decodes to the same fields again as long as Generation stays the same.
 func (d *Decoder) Generation() uint64 { return d.t.gen }
 
-// Decode adds the fields of block, a whole header block, to l. An error, always an
-// [*Error], leaves l and d of no further use: the connection must be closed with
-// COMPRESSION_ERROR. A block over l's limit is no error; the table follows it
-// without l growing, see [List.TooLarge].
+// Decode adds the fields of block, a whole header block, to l. An error is always an [*Error]. After it
+// l and d must not be used: the connection must be closed with COMPRESSION_ERROR. A block over l's
+// limit is no error: d updates the table, but adds no more fields to l, see [List.TooLarge].
 //
-// RFC 9113 section 4.3: "A decoding error in a field block MUST be treated as a
-// connection error of type COMPRESSION_ERROR."
+// RFC 9113 section 4.3: "A decoding error in a field block MUST be treated as a connection error of
+// type COMPRESSION_ERROR."
 func (d *Decoder) Decode(block []byte, l *List) error {
 	_, _, err := d.DecodePart(block, l, false)
 	return err
 }
 
-// DecodePart is Decode for a block that comes in parts, with more saying that p is not the
-// last one. It decodes the first n octets of p: the fields that are whole. The caller puts
-// what is left in front of the next part, and calls again when that has need octets or more.
+// DecodePart is Decode for a block that comes in parts. more says that p is not the last part.
+// DecodePart decodes the whole fields in p, which are the first n octets. The caller puts the other
+// octets in front of the next part, and calls DecodePart again when there are at least need octets.
 func (d *Decoder) DecodePart(p []byte, l *List, more bool) (n, need int, err error) {
 	d.setup()
 	r := reader{b: p}
@@ -89,8 +87,8 @@ func (d *Decoder) DecodePart(p []byte, l *List, more bool) (n, need int, err err
 	return len(p), 0, nil
 }
 
-// cutOff follows an error in the representation that begins at octet at. It is not an error if
-// p ends within it and more follows.
+// cutOff handles an error in the representation that begins at octet at. It is not an error if p ends
+// within that representation and more follows.
 func (d *Decoder) cutOff(r *reader, at int, more bool, err error) (n, need int, _ error) {
 	if more && err == errTruncated {
 		d.passed += at
@@ -107,7 +105,7 @@ func (d *Decoder) setup() {
 	d.allowed, d.t.max = defaultTableSize, defaultTableSize
 }
 
-// sizeUpdate obeys one size update at the block's start; done means there was none.
+// sizeUpdate applies one size update at the beginning of the block. done means that there was none.
 //
 // RFC 9113 section 4.3.1: "An endpoint MUST treat a field block that follows an
 // acknowledgment of the reduction to the maximum dynamic table size as a connection
@@ -156,7 +154,7 @@ func (d *Decoder) field(r *reader, l *List) error {
 	}
 }
 
-// indexed decodes RFC 7541 section 6.1.
+// indexed decodes an indexed field, RFC 7541 section 6.1.
 func (d *Decoder) indexed(r *reader, l *List) error {
 	i, err := r.integer(7)
 	if err != nil {
@@ -180,8 +178,8 @@ func (d *Decoder) indexed(r *reader, l *List) error {
 	return nil
 }
 
-// literal decodes RFC 7541 section 6.2. The list's buffer is also the workplace for
-// fields that only the table wants.
+// literal decodes a literal field, RFC 7541 section 6.2. It also uses the list's buffer for fields that
+// only the table stores.
 func (d *Decoder) literal(r *reader, l *List, ix Indexing) error {
 	i, err := r.integer(literalForms[ix].prefix)
 	if err != nil {
@@ -214,8 +212,8 @@ func (d *Decoder) literal(r *reader, l *List, ix Indexing) error {
 	return nil
 }
 
-// name reads the name of a literal field into f: a reference to the one at index i, or one
-// that is appended to the list's buffer if i is 0.
+// name reads the name of a literal field into f. If i is not 0, the name is a reference to the one at
+// index i. Otherwise it is a string, which name appends to the list's buffer.
 func (d *Decoder) name(r *reader, l *List, i uint32, f *listField, most uint64) error {
 	if i != 0 {
 		e, err := d.lookup(i)
@@ -234,7 +232,7 @@ func (d *Decoder) name(r *reader, l *List, i uint32, f *listField, most uint64) 
 	return nil
 }
 
-// referToName gives f the name at index i of both tables, which is there.
+// referToName makes f refer to the name at index i of both tables. The index must exist.
 func (d *Decoder) referToName(f *listField, i uint32) {
 	var name *Field
 	if i <= staticLen {
@@ -247,7 +245,8 @@ func (d *Decoder) referToName(f *listField, i uint32) {
 	}
 }
 
-// intern returns the Field of the entry that was inserted age entries before the newest one.
+// intern returns the Field of the entry that was inserted age entries before the newest one, and makes
+// it if there is none.
 func (d *Decoder) intern(age uint32) *Field {
 	in := d.t.internedOf(age)
 	if in.field != nil {
@@ -262,7 +261,8 @@ func (d *Decoder) intern(age uint32) *Field {
 	return f
 }
 
-// internName returns a Field that has the entry's name.
+// internName returns a Field with the name of the entry that was inserted age entries before the newest
+// one.
 func (d *Decoder) internName(age uint32) *Field {
 	in := d.t.internedOf(age)
 	if in.name == nil {
@@ -272,8 +272,8 @@ func (d *Decoder) internName(age uint32) *Field {
 	return in.name
 }
 
-// lookup finds an entry in the one address space of both tables (RFC 7541 section
-// 2.3.3). Its tag is its kind.
+// lookup returns the entry at an index in the address space of both tables (RFC 7541 section 2.3.3).
+// The entry's tag is the kind of its name.
 //
 // RFC 7541 section 6.1: "The index value of 0 is not used. It MUST be treated as a
 // decoding error if found in an indexed header field representation." Section 2.3.3:
@@ -294,8 +294,7 @@ func (d *Decoder) lookup(i uint32) (e entry, err error) {
 	}
 }
 
-// insert enters f in the table. Its octets are in l, whole unless it is too large
-// for the table.
+// insert adds f to the table. Its octets are in l, all of them unless f is too large for the table.
 //
 // RFC 7541 section 4.4: "an attempt to add an entry larger than the maximum size
 // causes the table to be emptied of all existing entries".
@@ -314,8 +313,8 @@ func (d *Decoder) insert(l *List, f *listField) {
 	copy(place[copy(place, l.name(f)):], l.value(f))
 }
 
-// literal appends a string literal (RFC 7541 section 5.2) to the buffer and gives
-// its length. One longer than most is checked and measured, but not stored.
+// literal appends a string literal (RFC 7541 section 5.2) to the buffer and returns its length. A
+// string longer than most is checked and measured, but not stored.
 func (l *List) literal(r *reader, most uint64) (int, error) {
 	if r.off == len(r.b) {
 		return 0, r.truncated(1)

@@ -10,15 +10,15 @@ const MaxEncoderTable = defaultTableSize
 type Indexing uint8
 
 const (
-	// Incremental enters the field in the dynamic table, for later blocks to refer
-	// to. For values that repeat.
+	// Incremental adds the field to the dynamic table, so that later blocks can refer to it. Use it for
+	// values that repeat.
 	Incremental Indexing = iota
-	// WithoutIndexing leaves the table as it is. For values that change from one
-	// block to the next. A name that is in a table is referred to all the same, so
-	// it pays to enter a field once, for its name, and then send it this way.
+	// WithoutIndexing does not change the table. Use it for values that change from one block to the
+	// next. A name that is in a table is referred to all the same. So it pays to add a field once, for
+	// its name, and then send it this way.
 	WithoutIndexing
-	// NeverIndexed also forbids intermediaries to index the field (RFC 7541
-	// section 7.1.3), and sends it as a literal always. For secrets.
+	// NeverIndexed also forbids intermediaries to index the field (RFC 7541 section 7.1.3), and always
+	// sends it as a literal. Use it for secrets.
 	NeverIndexed
 )
 
@@ -33,30 +33,30 @@ var literalForms = [...]struct {
 	NeverIndexed:    {0x10, 4},
 }
 
-// Encoder turns fields into header blocks for one connection. The zero value is
-// ready for use, as NewEncoder(MaxEncoderTable) would make it.
+// Encoder encodes the fields of header blocks for one connection. The zero value is ready for use, like
+// the result of NewEncoder(MaxEncoderTable).
 type Encoder struct {
 	t          table
 	recent     recent
-	ceiling    uint32 // what Init was told
-	goal       uint32 // the maximum size that the next block's updates lead to
+	ceiling    uint32 // the maximum size that Init was given
+	goal       uint32 // the maximum size after the next block's size updates
 	low        uint32 // the least goal since the last block
 	peer       uint32 // the last SETTINGS_HEADER_TABLE_SIZE
-	announce   bool   // the peer must be told goal even if t.max already is that
+	announce   bool   // the next block must tell the peer goal, even if t.max is goal already
 	ready      bool
 	lastFrozen frozenGen
 }
 
-// NewEncoder returns an encoder whose dynamic table never takes more than maxTable
-// octets, nor more than [MaxEncoderTable]. With 0 it has none.
+// NewEncoder returns an encoder whose dynamic table takes at most maxTable octets, and at most
+// [MaxEncoderTable]. With a maxTable of 0 the table is always empty.
 func NewEncoder(maxTable uint32) *Encoder {
 	e := new(Encoder)
 	e.Init(maxTable)
 	return e
 }
 
-// Init makes e what [NewEncoder] returns, for an Encoder that stands in a struct. It
-// keeps the memory of what e was before.
+// Init makes e what [NewEncoder] returns, for an Encoder that is a field of a struct. It reuses the
+// memory of e.
 func (e *Encoder) Init(maxTable uint32) {
 	n := min(maxTable, MaxEncoderTable)
 	*e = Encoder{t: e.t.emptied(), ceiling: n, goal: n, low: n, peer: defaultTableSize, ready: true}
@@ -64,11 +64,11 @@ func (e *Encoder) Init(maxTable uint32) {
 	e.announce = n != defaultTableSize
 }
 
-// SetMaxTableSize takes the peer's SETTINGS_HEADER_TABLE_SIZE, in octets. It is
-// obeyed, and announced, from the next [Encoder.Begin] on. Call it between blocks.
+// SetMaxTableSize applies the peer's SETTINGS_HEADER_TABLE_SIZE, in octets. The next [Encoder.Begin]
+// obeys and announces it. Call it between blocks.
 //
-// RFC 9113 section 4.3.1 lets the peer insist on a size update after each reduction
-// of its setting, so one is sent even if the table was smaller already.
+// RFC 9113 section 4.3.1 lets the peer insist on a size update after each reduction of its setting, so
+// one is sent even if the table was smaller already.
 func (e *Encoder) SetMaxTableSize(n uint32) {
 	e.setup()
 	e.lastFrozen = frozenGen{}
@@ -84,12 +84,11 @@ func (e *Encoder) SetMaxTableSize(n uint32) {
 // due, most often none. Call it once before the block's fields, and before asking
 // for the [Encoder.Generation] that a stored block is valid for.
 //
-// RFC 7541 section 4.2: "This dynamic table size update MUST occur at the beginning
-// of the first header block following the change to the dynamic table size." And:
-// "the smallest maximum table size that occurs in that interval MUST be signaled in
-// a dynamic table size update." After such a low point the table starts anew from 0,
-// which is as small as any: golang.org/x/net refuses a second update while its table
-// holds entries.
+// RFC 7541 section 4.2: "This dynamic table size update MUST occur at the beginning of the first header
+// block following the change to the dynamic table size." And: "the smallest maximum table size that
+// occurs in that interval MUST be signaled in a dynamic table size update." If the size was smaller in
+// between, Begin announces 0 before the new size, which is as small as any and empties the table:
+// golang.org/x/net refuses a second update while its table holds entries.
 func (e *Encoder) Begin(dst []byte) []byte {
 	e.setup()
 	if e.low == e.t.max && e.goal == e.t.max && !e.announce {
@@ -104,10 +103,9 @@ func (e *Encoder) Begin(dst []byte) []byte {
 	return dst
 }
 
-// AppendField appends one field to the block. Names go out as they are given: HTTP/2
-// wants them in lower case. Strings of fields that are in a table may be kept until the
-// dynamic one changes. A field that is larger than the whole table is never entered, whatever
-// ix says.
+// AppendField appends one field to the block. It writes names as they are given: HTTP/2 wants them in
+// lower case. The Encoder may keep the strings of fields that are in a table until the dynamic table
+// changes. A field that is larger than the whole table is never added to it, whatever ix says.
 func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byte {
 	if ix != NeverIndexed {
 		if b, ok := e.AppendKnown(dst, name, value); ok {
@@ -147,8 +145,8 @@ func (e *Encoder) AppendField(dst []byte, name, value string, ix Indexing) []byt
 	return dst
 }
 
-// AppendKnown appends a field that went out lately and is in a table, as
-// [Encoder.AppendField] would. It reports whether it is one.
+// AppendKnown appends a field that was sent recently and is in a table, as [Encoder.AppendField] would.
+// It returns ok false and appends nothing if the field is not such a field.
 func (e *Encoder) AppendKnown(dst []byte, name, value string) (_ []byte, ok bool) {
 	i := e.recent.find(name, value, e.t.gen)
 	if i == 0 {
@@ -157,9 +155,9 @@ func (e *Encoder) AppendKnown(dst []byte, name, value string) (_ []byte, ok bool
 	return appendInt(dst, 0x80, 7, i), true
 }
 
-// Generation changes whenever the dynamic table does. Fields that were encoded
-// without changing it may be sent again, octet for octet, in a later block, for as
-// long as it stays the same after that block's [Encoder.Begin].
+// Generation changes whenever the dynamic table does. Fields that were encoded without changing it may
+// be sent again, octet for octet, in a later block, as long as Generation after that block's
+// [Encoder.Begin] is still the same.
 func (e *Encoder) Generation() uint64 { return e.t.gen }
 
 func (e *Encoder) setup() {
@@ -168,14 +166,14 @@ func (e *Encoder) setup() {
 	}
 }
 
-// update sets the maximum size and says so (RFC 7541 section 6.3).
+// update sets the maximum size and appends the size update that announces it (RFC 7541 section 6.3).
 func (e *Encoder) update(dst []byte, n uint32) []byte {
 	e.t.setMax(n)
 	return appendInt(dst, 0x20, 5, n)
 }
 
-// find gives the index of the newest dynamic entry with this name and value, and of
-// one with this name; 0 stands for none.
+// find returns the index of the newest dynamic entry with this name and value, and of one with this
+// name; 0 means none.
 func (e *Encoder) find(hash uint32, name, value string) (byPair, byName uint32) {
 	for age := range e.t.n {
 		ent := e.t.at(age)
@@ -196,7 +194,7 @@ func (e *Encoder) find(hash uint32, name, value string) (byPair, byName uint32) 
 	return 0, byName
 }
 
-// findStatic gives the static index of the field, or else of its name; 0 for none.
+// findStatic returns the static index of the field, or else of its name; 0 means none.
 func findStatic(name, value string) (at uint32, whole bool) {
 	first := uint32(staticName(name))
 	if first == 0 {
@@ -204,15 +202,15 @@ func findStatic(name, value string) (at uint32, whole bool) {
 	}
 	for at = first; at <= staticLen && staticFields[at][0] == name; at++ {
 		if staticFields[at][1] == value {
-			// RFC 7541 appendix A leaves values empty that only lend their
-			// names; the field with that empty value is the same field.
+			// In RFC 7541 appendix A, entries that are only meant to be referred to by name have empty
+			// values. A field with that name and an empty value is the same field.
 			return at, true
 		}
 	}
 	return first, false
 }
 
-// appendString appends a string literal (RFC 7541 section 5.2), coded if shorter.
+// appendString appends a string literal (RFC 7541 section 5.2), in Huffman code if that is shorter.
 func appendString(dst []byte, s string) []byte {
 	if n := huffLen(s); n < len(s) {
 		return appendHuff(appendInt(dst, 0x80, 7, uint32(n)), s)

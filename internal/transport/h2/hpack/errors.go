@@ -7,11 +7,10 @@ import (
 	"strconv"
 )
 
-// Error says why and where a header block could not be decoded. After it the
-// dynamic table may be out of step with the peer's, so the connection has to end
-// with COMPRESSION_ERROR (RFC 9113 section 4.3).
+// Error says why and where decoding a header block has failed. After it the dynamic table may be out of
+// step with the peer's, so the connection has to end with COMPRESSION_ERROR (RFC 9113 section 4.3).
 type Error struct {
-	Offset int // of the representation at fault, in octets from the block's start
+	Offset int // where the wrong representation begins, in octets from the block's start
 	Reason error
 }
 
@@ -19,7 +18,7 @@ func (e *Error) Error() string {
 	return "hpack: octet " + strconv.Itoa(e.Offset) + ": " + e.Reason.Error()
 }
 
-// Unwrap gives the reason alone.
+// Unwrap returns the reason alone.
 func (e *Error) Unwrap() error { return e.Reason }
 
 var (

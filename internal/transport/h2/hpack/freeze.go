@@ -22,8 +22,8 @@ func (e *Encoder) freeze(dst []byte) []byte {
 	return e.t.freeze(dst)
 }
 
-// Thaw gives e the state that Freeze returned, with another Generation if e has another state. Of
-// what e was before it keeps only the memory.
+// Thaw gives e the state f. Generation changes if e had another state. Of what e was before, it keeps
+// only the memory.
 func (e *Encoder) Thaw(f Frozen) {
 	if e.lastFrozen.is(f, e.t.gen) {
 		return
@@ -44,9 +44,8 @@ func (e *Encoder) thaw(f Frozen) {
 	}
 }
 
-// Freeze returns the state of d, for [Decoder.Thaw], without its Kinds and the Fields that
-// blocks referred to. Call it
-// between blocks.
+// Freeze returns the state of d, for [Decoder.Thaw], without its Kinds and its Fields. Call it between
+// blocks.
 func (d *Decoder) Freeze() Frozen {
 	d.setup()
 	if !d.lastFrozen.is(d.lastFrozen.as, d.t.gen) {
@@ -69,8 +68,8 @@ func (d *Decoder) freeze(dst []byte) []byte {
 	return dst
 }
 
-// Thaw gives d the state that Freeze returned, with another Generation if d has another state. k
-// has to be what it was. Of what d was before it keeps only the memory.
+// Thaw gives d the state f. Generation changes if d had another state. k must be the Kinds that d had
+// when it was frozen. Of what d was before, it keeps only the memory.
 func (d *Decoder) Thaw(f Frozen, k *Kinds) {
 	if d.Rest(); k == nil {
 		k = staticKinds
@@ -97,16 +96,16 @@ func (d *Decoder) thaw(f Frozen, k *Kinds) {
 	d.SetKinds(k)
 }
 
-// Kept is a decoder's Fields that somebody holds, while the decoder is frozen, by the age of their
-// entries.
+// Kept is the Fields of a frozen decoder that have Holders, by the age of their entries.
 type Kept []interned
 
-// worthKeeping is from how much memory on Fields are kept, in octets. Others, as most streams have,
-// would take about as much to keep as to make again.
+// worthKeeping is the memory of Fields, in octets, from which Keep keeps them. Fields that take less,
+// as those of most streams do, would take about as much memory to keep as to make again.
 const worthKeeping = 1 << 10
 
-// Keep returns the Fields with Holders, to be kept beside what Freeze returns: else a peer could
-// have the same octets written again after each Thaw. It is nil if these take little.
+// Keep returns the Fields that have Holders, to be kept together with what Freeze returns. Otherwise a
+// peer could make us store the same octets again after each Thaw. It returns nil if they take little
+// memory.
 func (d *Decoder) Keep() Kept {
 	if d.t.known == nil || d.held() < worthKeeping {
 		return nil
@@ -122,7 +121,7 @@ func (d *Decoder) Keep() Kept {
 	return kept
 }
 
-// held is how much memory the Fields with Holders take.
+// held returns how much memory the Fields with Holders take.
 func (d *Decoder) held() (size int) {
 	for age := range d.t.n {
 		if f := d.t.internedOf(age).field; f.isHeld() {
@@ -134,28 +133,28 @@ func (d *Decoder) held() (size int) {
 
 func (f *Field) isHeld() bool { return f != nil && f.Holders > 0 }
 
-// Restore gives back what Keep returned, after Thaw.
+// Restore puts back what Keep returned. Call it after Thaw.
 func (d *Decoder) Restore(kept Kept) {
 	for age, in := range kept {
 		*d.t.internedOf(uint32(age)) = in
 	}
 }
 
-// Reset makes d a new Decoder with k as its kinds, in the memory it has.
+// Reset makes d a new Decoder with the Kinds k. It reuses the memory of d.
 func (d *Decoder) Reset(k *Kinds) {
 	*d = Decoder{t: d.t.emptied()}
 	d.SetKinds(k)
 }
 
-// Rest lets go of what belongs to a connection, and of a block that was not decoded to its end:
-// Thaw, or Reset, follows.
+// Rest drops everything that belongs to the connection, also of a block that was not decoded to its
+// end. Call Thaw or Reset before d is used again.
 func (d *Decoder) Rest() {
 	d.inside, d.updated, d.passed = false, false, 0
 	clear(d.t.known)
 }
 
-// Cap is how much memory e holds, in octets: for a pool that keeps no large ones.
+// Cap returns how much memory e holds, in octets: a pool may drop large ones.
 func (e *Encoder) Cap() int { return e.t.cap() }
 
-// Cap is how much memory d holds, in octets: for a pool that keeps no large ones.
+// Cap returns how much memory d holds, in octets: a pool may drop large ones.
 func (d *Decoder) Cap() int { return d.t.cap() }

@@ -8,13 +8,14 @@ import (
 	"unique"
 )
 
-// Frozen is the state of an Encoder or a Decoder whose connection is not used for a while: a
-// string that is as short as can be, so that the memory of these can serve another connection.
-// The form is canonical, and connections whose states are equal share one: as a rule those of
-// all clients that run the same program. The zero value is that of a new connection.
+// Frozen is the state of an Encoder or a Decoder whose connection is not used for a while. It is a
+// string that is as short as possible, so that the memory of the Encoder or Decoder can serve another
+// connection. The form is canonical, and connections whose states are equal share one string: as a rule
+// all clients that run the same program do. The zero value is the state of a new connection.
 //
-// Who was frozen or thawed last, and has not changed since, still has that state: it is neither
-// written nor read again. Where many connections have few calls, few of these change anything.
+// An Encoder or Decoder that has not changed since it was last frozen or thawed still has that state:
+// it is neither written nor parsed again. Where many connections have few calls, few of these calls
+// change the state.
 type Frozen struct{ state unique.Handle[string] }
 
 // IsNew reports whether f is the zero value. There is nothing to thaw then.
@@ -22,7 +23,7 @@ func (f Frozen) IsNew() bool { return f == Frozen{} }
 
 func frozenAs(state []byte) Frozen { return Frozen{unique.Make(string(state))} }
 
-// frozenGen is the last frozen form of a table, and the generation of the table that it was made of.
+// frozenGen is the last Frozen of a table, and the generation that the table had then.
 type frozenGen struct {
 	as  Frozen
 	gen uint64
@@ -42,7 +43,8 @@ func (t *table) freeze(dst []byte) []byte {
 	return append(dst, t.arena[t.start():]...)
 }
 
-// thaw undoes freeze, without the tags, and returns what r has from the octets on.
+// thaw restores what freeze wrote, without the tags. It returns the rest of r, from the octets of the
+// entries on.
 func (t *table) thaw(r *frozenReader) string {
 	*t = t.emptied()
 	t.max, t.n = r.number(), r.number()
@@ -64,9 +66,9 @@ func (t *table) thaw(r *frozenReader) string {
 	return r.s
 }
 
-// emptied is a table without entries in the memory of t. Its generation is one that no
-// other table ever had, so that nothing remembered of another is taken for its own: t is used
-// for many connections, one after the other, and takes a block of generations at a time.
+// emptied returns a table without entries that reuses the memory of t. No other table has ever had its
+// generation, so that nothing remembered about another table can be mistaken for its own. t serves many
+// connections, one after the other, and reserves a block of generations at a time.
 func (t *table) emptied() table {
 	clear(t.known) // it is another connection's
 	gen := t.gen>>32 + 1
@@ -80,14 +82,14 @@ func (t *table) cap() int {
 	return cap(t.arena) + len(t.ring)*entrySize + len(t.known)*internedSize
 }
 
-// entrySize is unsafe.Sizeof(entry{}), held by a test.
+// entrySize is unsafe.Sizeof(entry{}). A test checks it.
 const entrySize = 16
 
-// block is for how many connections a table has generations at a time. Those of the first
-// block are nobody's: a new table is at 0.
+// block is the number of connections for which a table reserves generations at a time. No table uses
+// those of the first block, except that a new table begins at 0.
 const block = 256
 
-// blocks counts those that are taken.
+// blocks counts the blocks that are reserved.
 var blocks atomic.Uint64
 
 func flag(b bool) byte {
@@ -97,8 +99,7 @@ func flag(b bool) byte {
 	return 0
 }
 
-// frozenReader is a cursor over a frozen state, which this package has written itself and need
-// not check.
+// frozenReader reads a frozen state. This package has written the state itself and need not check it.
 type frozenReader struct{ s string }
 
 func (r *frozenReader) flag() bool {

@@ -2,10 +2,9 @@
 
 //go:build ignore
 
-// Gen_tables asks another HPACK implementation for the two tables that RFC 7541
-// fixes, the static table (appendix A) and the Huffman code (appendix B), and
-// writes tables_generated.go. The Huffman code is canonical, so the lengths of its
-// code words say all of it.
+// Gen_tables gets the two tables that RFC 7541 fixes, the static table (appendix A) and the Huffman
+// code (appendix B), from another HPACK implementation, and writes tables_generated.go. The Huffman
+// code is canonical, so the lengths of its code words determine it.
 package main
 
 import (

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	huffLookupBits = 12 // two code words of the common six bits fit in one lookup
+	huffLookupBits = 12 // two code words of six bits, a common length, fit in one lookup
 	huffMaxBits    = 30 // also the length of EOS, thirty ones
 	huffMinBits    = 5
 )
 
-// huffEntry is what the next huffLookupBits bits decode to: no, one or two octets
-// and the number of bits they took. n == 0 means a code word longer than that.
+// huffEntry says what the next huffLookupBits bits decode to: up to two octets, and the number of bits
+// that they take. An n of 0 means that the next code word is longer than huffLookupBits.
 type huffEntry struct {
 	sym  [2]byte
 	n    uint8
 	bits uint8
 }
 
-// huffCode is the Huffman code in the forms that coding and decoding need.
+// huffCode is the Huffman code in the forms that encoding and decoding need.
 type huffCode struct {
 	word   [256]uint32 // code words, right aligned
 	lookup [1 << huffLookupBits]huffEntry
@@ -73,8 +73,8 @@ func (h *huffCode) lookupEntry(acc uint64) (e huffEntry) {
 	return e
 }
 
-// one decodes the octet whose code word starts at acc's top bit. It returns 0 bits
-// if no word of at most limit bits does.
+// one decodes the octet whose code word starts at the top bit of acc. It returns 0 bits if no code word
+// of at most limit bits starts there.
 func (h *huffCode) one(acc uint64, limit uint) (sym byte, bits uint) {
 	for n := uint(huffMinBits); n <= limit; n++ {
 		if d := uint32(acc>>(64-n)) - h.first[n]; d < h.count[n] {
@@ -84,7 +84,7 @@ func (h *huffCode) one(acc uint64, limit uint) (sym byte, bits uint) {
 	return 0, 0
 }
 
-// next is one, faster for short words.
+// next is like one, but faster for short code words.
 func (h *huffCode) next(acc uint64, limit uint) (sym byte, bits uint) {
 	e := &h.lookup[acc>>(64-huffLookupBits)]
 	if e.n == 0 {
@@ -96,7 +96,7 @@ func (h *huffCode) next(acc uint64, limit uint) (sym byte, bits uint) {
 	return e.sym[0], bits
 }
 
-// huffLen gives the octets that s takes when coded.
+// huffLen returns how many octets s takes in Huffman code.
 func huffLen(s string) int {
 	bits := 0
 	for i := range len(s) {
@@ -105,7 +105,7 @@ func huffLen(s string) int {
 	return (bits + 7) / 8
 }
 
-// appendHuff appends s coded.
+// appendHuff appends s in Huffman code.
 func appendHuff(dst []byte, s string) []byte {
 	acc, bits := uint64(0), uint(0) // the low bits of acc are not written yet
 	for i := range len(s) {
@@ -127,18 +127,18 @@ func appendHuff(dst []byte, s string) []byte {
 	return dst
 }
 
-// huffBound is an upper bound of what n coded octets decode to.
+// huffBound returns an upper bound of the number of octets to which n coded octets decode.
 func huffBound(n int) uint64 { return uint64(n) * 8 / huffMinBits }
 
-// huffDecoder takes bits from src. The top bits of acc are those taken and not yet
-// decoded.
+// huffDecoder takes bits from src. The top bits of acc are those that were taken and not yet decoded;
+// bits is their number.
 type huffDecoder struct {
 	src  []byte
 	acc  uint64
 	bits uint
 }
 
-// fill takes whole octets while they fit.
+// fill takes whole octets from src as long as they fit acc.
 func (d *huffDecoder) fill() {
 	if len(d.src) >= 8 {
 		d.acc |= binary.BigEndian.Uint64(d.src) >> d.bits
@@ -161,11 +161,10 @@ func (d *huffDecoder) drop(bits uint) {
 	d.bits -= bits
 }
 
-// appendUnhuff appends what src decodes to. After an error the octets appended mean
-// nothing.
+// appendUnhuff appends what src decodes to. After an error the appended octets mean nothing.
 func appendUnhuff(dst, src []byte) ([]byte, error) {
 	at := len(dst)
-	// One octet more, because a lookup stores two octets also when one is meant.
+	// One octet more than that, because a lookup always stores two octets, even if it decodes one.
 	dst = slices.Grow(dst, int(huffBound(len(src)))+1)
 	out := dst[:cap(dst)]
 	d := huffDecoder{src: src}
@@ -194,7 +193,8 @@ func appendUnhuff(dst, src []byte) ([]byte, error) {
 	return d.finish(out[:at])
 }
 
-// unhuffLen counts what src decodes to, with the same checks and without memory.
+// unhuffLen returns the number of octets to which src decodes. It makes the same checks as
+// appendUnhuff, and needs no memory.
 func unhuffLen(src []byte) (int, error) {
 	n := 0
 	d := huffDecoder{src: src}
@@ -211,8 +211,7 @@ func unhuffLen(src []byte) (int, error) {
 	return n + len(last), err
 }
 
-// finish decodes the last bits, or none if they start no code word, and checks that
-// those left over are padding.
+// finish decodes the rest of the code words, and checks that the bits after them are padding.
 //
 // RFC 7541 section 5.2: "A padding strictly longer than 7 bits MUST be treated as a
 // decoding error. A padding not corresponding to the most significant bits of the

@@ -4,8 +4,8 @@ package hpack
 
 import "math"
 
-// appendInt writes n with a prefix of the given width in bits (RFC 7541 section
-// 5.1); the bits of pattern above the prefix are kept.
+// appendInt appends n as an integer whose prefix has the given number of bits (RFC 7541 section 5.1).
+// The bits above the prefix are those of pattern.
 func appendInt(dst []byte, pattern byte, prefix uint, n uint32) []byte {
 	limit := uint32(1)<<prefix - 1
 	if n < limit {
@@ -22,17 +22,17 @@ func appendInt(dst []byte, pattern byte, prefix uint, n uint32) []byte {
 type reader struct {
 	b    []byte
 	off  int
-	need int // after errTruncated: how long b would have to be to get further
+	need int // after errTruncated: the length of b from which decoding can continue
 }
 
-// truncated is the error for a block that ends where n more octets are wanted.
+// truncated returns the error for a block that ends although n more octets are needed.
 func (r *reader) truncated(n uint32) error {
 	r.need = r.off + int(min(uint64(n), math.MaxInt/2))
 	return errTruncated
 }
 
-// integer reads an integer whose prefix stands in the octet at the cursor, which
-// the caller has seen to exist.
+// integer reads an integer whose prefix is in the octet at the cursor. The caller has checked that this
+// octet exists.
 func (r *reader) integer(prefix uint) (uint32, error) {
 	limit := uint32(1)<<prefix - 1
 	n := uint32(r.b[r.off]) & limit
@@ -43,7 +43,7 @@ func (r *reader) integer(prefix uint) (uint32, error) {
 	return r.integerTail(limit)
 }
 
-// integerTail reads the continuation octets.
+// integerTail reads the octets of an integer after the prefix.
 //
 // RFC 7541 section 5.1: "Integer encodings that exceed implementation limits -- in
 // value or octet length -- MUST be treated as decoding errors." The limits are 32
@@ -67,7 +67,7 @@ func (r *reader) integerTail(limit uint32) (uint32, error) {
 	return 0, errIntegerOverflow
 }
 
-// octets takes the next n octets of the block, which they alias.
+// octets returns the next n octets of the block, without a copy.
 func (r *reader) octets(n uint32) ([]byte, error) {
 	if uint64(n) > uint64(len(r.b)-r.off) {
 		return nil, r.truncated(n)

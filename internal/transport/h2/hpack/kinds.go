@@ -2,17 +2,16 @@
 
 package hpack
 
-// Kinds sorts field names into small numbers, and finds flaws in values, once for what
-// stands in a table rather than at each use. It is immutable, and any number of decoders
-// may share one.
+// Kinds maps field names to small numbers, and finds flaws in values. For fields in a table that
+// happens once, and not at each use. It is immutable, and any number of decoders may share one.
 type Kinds struct {
 	of     func(name []byte) uint8
-	flawed func(value []byte) bool // nil: none is
+	flawed func(value []byte) bool // nil: no value is flawed
 	static [staticLen + 1]uint8
 }
 
-// NewKinds wraps of, which must depend on the name alone, and flawed, which must depend on
-// the value alone and may be nil. They must not keep what they are given.
+// NewKinds returns Kinds that use of and flawed. The result of of must depend on the name alone, and
+// that of flawed on the value alone. flawed may be nil. Neither may keep its argument.
 func NewKinds(of func(name []byte) uint8, flawed func(value []byte) bool) *Kinds {
 	k := &Kinds{of: of, flawed: flawed}
 	for i := 1; i <= staticLen; i++ {
@@ -25,15 +24,15 @@ func (k *Kinds) isFlawed(value []byte) bool { return k.flawed != nil && k.flawed
 
 var staticKinds = NewKinds(func(name []byte) uint8 {
 	if len(name) > longestStaticName {
-		return 0 // also because a longer string(name) would be allocated
+		return 0 // a longer string(name) would also be allocated
 	}
 	return staticName(string(name))
 }, nil)
 
 const longestStaticName = len("access-control-allow-origin")
 
-// staticEntries are the fields of the static table in the dynamic table's form, over
-// staticArena.
+// staticEntries are the fields of the static table, in the form of the dynamic table. Their octets are
+// in staticArena.
 var staticEntries, staticArena = layStaticTable()
 
 func layStaticTable() (entries [staticLen + 1]entry, arena []byte) {

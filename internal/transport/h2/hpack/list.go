@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// List holds the fields of one decoded block: literals in its own memory, what stands in
-// a table by reference. Nothing in it aliases the block or the table, so that what happens to
-// these later, even within the block, changes nothing. Call [List.Reset] before each use.
+// List holds the fields of one decoded block. It has its own copies of literals, and references to what
+// is in a table. Nothing in it aliases the block or the table, so later changes of these, even within
+// the block, change nothing in the list. Call [List.Reset] before each use.
 //
-// Slices that it returns stay as they are until the next Reset or Release.
+// Slices that its methods return stay unchanged until the next Reset or Release.
 type List struct {
 	buf    []byte
 	fields []listField
@@ -19,27 +19,26 @@ type List struct {
 	limit  uint32
 }
 
-// listField is a field. It refers to field or to the static table, for its name and, if whole,
-// for its value; what is literal of it stands in buf from off on, without a gap.
+// listField is a field. Its name, and if whole is true its value, are in field or in the static table.
+// The literal rest is in buf, from off on, without a gap.
 type listField struct {
-	field     *Field // nil: not one of the dynamic table
+	field     *Field // nil: it refers to nothing in the dynamic table
 	off       uint32
 	nameLen   uint32
 	valueLen  uint32
-	static    uint8 // index in the static table; 0: not one of that
+	static    uint8 // index in the static table; 0: it refers to nothing there
 	kind      uint8
 	whole     bool
 	sensitive bool
 	flawed    bool
 }
 
-// isNamed reports whether f has its name by reference.
+// isNamed reports whether the name of f is a reference.
 func (f *listField) isNamed() bool { return f.field != nil || f.static != 0 }
 
-// Reset empties the list, keeps its memory, and sets how large the next block may
-// be, in octets as SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113 section 6.5.2):
-// name, value and 32 for each field. Zero allows no field; math.MaxUint32 is as good
-// as no limit.
+// Reset empties the list, keeps its memory, and sets the limit for the next block, in octets as
+// SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113 section 6.5.2): name, value and 32 for each field.
+// Zero allows no field; math.MaxUint32 is practically no limit.
 func (l *List) Reset(maxBytes uint32) {
 	clear(l.fields)
 	*l = List{buf: l.buf[:0], fields: l.fields[:0], limit: maxBytes}
@@ -51,30 +50,30 @@ func (l *List) Grow(n int) { l.buf = slices.Grow(l.buf, n) }
 // Release empties the list and drops its memory.
 func (l *List) Release() { *l = List{limit: l.limit} }
 
-// Cap is the memory that the list holds, in octets. A pool drops lists with much of it.
+// Cap returns the memory that the list holds, in octets. A pool may drop large lists.
 func (l *List) Cap() int { return cap(l.buf) + cap(l.fields)*listFieldSize }
 
-// Len is the number of fields stored, in the order of the block.
+// Len returns the number of fields that are stored, which are in the order of the block.
 func (l *List) Len() int { return len(l.fields) }
 
-// Name is the name of field i.
+// Name returns the name of field i.
 func (l *List) Name(i int) []byte { return l.name(&l.fields[i]) }
 
-// Value is the value of field i.
+// Value returns the value of field i.
 func (l *List) Value(i int) []byte { return l.value(&l.fields[i]) }
 
-// Field is what field i refers to in the dynamic table, for its name and, if whole, for its
-// value; nil if it refers to nothing there.
+// Field returns the Field of the dynamic table that field i refers to, for its name and, if whole is
+// true, for its value. f is nil if field i refers to nothing there.
 func (l *List) Field(i int) (f *Field, whole bool) { return l.fields[i].field, l.fields[i].whole }
 
-// Static is the index of what field i refers to in the static table, for its name and, if whole,
-// for its value; 0 if it refers to nothing there.
+// Static returns the index of the field of the static table that field i refers to, for its name and,
+// if whole is true, for its value. The index is 0 if field i refers to nothing there.
 func (l *List) Static(i int) (index int, whole bool) {
 	return int(l.fields[i].static), l.fields[i].whole
 }
 
-// Flawed reports whether the decoder's [Kinds] find a flaw in the value of field i. Nothing
-// is wrong with those of the static table.
+// Flawed reports whether the decoder's [Kinds] find a flaw in the value of field i. Values of the
+// static table have none.
 func (l *List) Flawed(i int) bool { return l.fields[i].flawed }
 
 func (l *List) name(f *listField) []byte {
@@ -99,24 +98,24 @@ func (l *List) value(f *listField) []byte {
 	return l.buf[f.off+f.nameLen:][:f.valueLen:f.valueLen]
 }
 
-// Kind is what the decoder's [Kinds] say of the name of field i. Without any it is
-// the lowest index of that name in the static table (RFC 7541 appendix A), or 0 for
-// a name that is not there.
+// Kind returns the number that the decoder's [Kinds] give the name of field i. If the decoder was given
+// no Kinds, it is the lowest index of that name in the static table (RFC 7541 appendix A), or 0 for a
+// name that is not there.
 func (l *List) Kind(i int) uint8 { return l.fields[i].kind }
 
-// Sensitive reports whether field i was sent as never to be indexed (RFC 7541
-// section 6.2.3). Who passes it on has to use [NeverIndexed].
+// Sensitive reports whether field i was sent as never indexed (RFC 7541 section 6.2.3). Code that sends
+// the field on has to use [NeverIndexed].
 func (l *List) Sensitive(i int) bool { return l.fields[i].sensitive }
 
-// Size is the size of the whole block, fields that were not stored included, in
-// octets as for [List.Reset].
+// Size returns the size of the whole block, in octets as for [List.Reset]. It includes fields that were
+// not stored.
 func (l *List) Size() int { return int(min(l.size, math.MaxInt)) }
 
-// TooLarge reports whether the block went over the limit. Fields from the first
-// that did not fit on are not stored.
+// TooLarge reports whether the block went over the limit. The first field that did not fit and all
+// fields after it are not stored.
 func (l *List) TooLarge() bool { return l.size > uint64(l.limit) }
 
-// listFieldSize is unsafe.Sizeof(listField{}), held by a test.
+// listFieldSize is unsafe.Sizeof(listField{}). A test checks it.
 const listFieldSize = 32
 
 // count adds a field to the size and reports whether to store it.
@@ -125,7 +124,7 @@ func (l *List) count(nameLen, valueLen int) bool {
 	return !l.TooLarge()
 }
 
-// room is the length of the longest string that may still be stored.
+// room returns the length of the longest string that may still be stored.
 func (l *List) room() uint64 {
 	if l.TooLarge() {
 		return 0

@@ -2,28 +2,28 @@
 
 package hpack
 
-// recent is where an encoder looks before it searches the tables: the fields that it last
-// found whole in one. Most blocks of a connection have little else, in strings that are the
-// same to the address, so that comparing them costs next to nothing.
+// recent has the fields that an encoder last found whole in a table. The encoder looks there before it
+// searches the tables. Most blocks of a connection have few other fields, in strings at the same
+// addresses as before, so that comparing them costs next to nothing.
 //
-// It keeps the strings, of which none is larger than a table, until the next one is added after
-// the table has changed.
+// recent keeps the strings until the first field is added after the table has changed. No string is
+// larger than a table.
 type recent struct {
 	gen  uint64 // of the table
 	sets [recentSets][2]known
 }
 
-// recentSets is a power of two. Two places each are room for the fields of gRPC's
-// blocks and some metadata, with few of them in each other's way.
+// recentSets is a power of two. With two fields in each set there is room for the fields of gRPC's
+// blocks and some metadata, and few fields push others out.
 const recentSets = 16
 
-// known is a field and its index, in the one address space of both tables; 0 for none.
+// known is a field and its index in the address space of both tables; 0 means none.
 type known struct {
 	name, value string
 	index       uint32
 }
 
-// set is the places where the field may be.
+// set returns the set in which the field may be.
 func (r *recent) set(name, value string) *[2]known {
 	h := 5*len(name) + 11*len(value)
 	if len(name) > 0 {
@@ -35,7 +35,7 @@ func (r *recent) set(name, value string) *[2]known {
 	return &r.sets[uint(h)%recentSets]
 }
 
-// find gives the index of the field in a table of generation gen, or 0.
+// find returns the index of the field in a table of generation gen, or 0.
 func (r *recent) find(name, value string, gen uint64) uint32 {
 	if r.gen != gen {
 		return 0
@@ -49,7 +49,7 @@ func (r *recent) find(name, value string, gen uint64) uint32 {
 	return 0
 }
 
-// add remembers a field. Of three in one set the oldest is forgotten.
+// add stores a field, in place of the older one of its set.
 func (r *recent) add(name, value string, index uint32, gen uint64) {
 	if r.gen != gen {
 		*r = recent{gen: gen}

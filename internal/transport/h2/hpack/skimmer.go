@@ -2,37 +2,37 @@
 
 package hpack
 
-// Skimmer follows a header block that comes in parts, without the tables and in no memory,
-// to see early that it is malformed: that a pseudo-header field stands behind a regular one
-// (RFC 9113 section 8.3). What it can't know without the dynamic table it lets pass, and
-// what can't be decoded it leaves to the [Decoder]. The zero value is ready for a block.
+// Skimmer parses a header block that comes in parts, without tables and without storing it, to find out
+// early that it is malformed: that a pseudo-header field comes after a regular one (RFC 9113 section
+// 8.3). It ignores names that are in the dynamic table, which it does not know. Errors of decoding it
+// leaves to the [Decoder]. The zero value is ready for a block.
 type Skimmer struct {
 	step      skimStep
-	then      skimStep // what the octets or the integer that are being read belong to
+	then      skimStep // what comes after the octets to skip, or what the integer means
 	n         uint64   // octets to skip, or the integer so far
 	shift     uint
-	coded     bool // the string is in Huffman's code
-	regular   bool // a regular field has come
+	coded     bool // the string is in Huffman code
+	regular   bool // there was a regular field
 	misplaced bool
 }
 
-// skimStep is what the next octet belongs to.
+// skimStep says what the next octet is.
 type skimStep uint8
 
 const (
 	skimField    skimStep = iota // the first octet of a representation
-	skimIndexed                  // of an indexed field
+	skimIndexed                  // the index of an indexed field
 	skimLiteral                  // the index of a literal field's name
 	skimUpdate                   // a size update
 	skimNameLen                  // length of a name
 	skimName                     // first octet of a name
 	skimValueLen                 // length of a value
-	skimInteger                  // continuation of the integer of then
-	skimOctets                   // n octets of no interest, in front of then
-	skimLost                     // not to be decoded
+	skimInteger                  // continuation of an integer; then says what the integer means
+	skimOctets                   // n octets to skip before the step then
+	skimLost                     // the block can't be decoded
 )
 
-// Add goes on with the next part. It reports whether the block is malformed.
+// Add parses the next part. It reports whether the block is malformed.
 func (s *Skimmer) Add(p []byte) bool {
 	for len(p) > 0 && !s.misplaced && s.step != skimLost {
 		if s.step == skimOctets {
@@ -88,7 +88,7 @@ func (s *Skimmer) field(b byte) {
 	}
 }
 
-// prefix begins an integer (RFC 7541 section 5.1) that means what step says.
+// prefix begins an integer (RFC 7541 section 5.1). step says what the integer means.
 func (s *Skimmer) prefix(b byte, bits uint, step skimStep) {
 	limit := byte(1)<<bits - 1
 	if s.n = uint64(b & limit); b&limit < limit {
@@ -98,7 +98,7 @@ func (s *Skimmer) prefix(b byte, bits uint, step skimStep) {
 	s.step, s.then, s.shift = skimInteger, step, 0
 }
 
-// integer takes a whole integer.
+// integer handles a whole integer.
 func (s *Skimmer) integer(step skimStep) {
 	switch step {
 	case skimIndexed:
@@ -126,7 +126,7 @@ func (s *Skimmer) skip(n uint64, then skimStep) {
 	}
 }
 
-// index takes a name by its index: of the static table it is known.
+// index handles a name that is given by its index. It knows the names of the static table only.
 func (s *Skimmer) index() {
 	if s.n > 0 && s.n <= staticLen {
 		e := &staticEntries[s.n]

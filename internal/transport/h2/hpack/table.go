@@ -18,21 +18,21 @@ type entry struct {
 	off      uint32
 	nameLen  uint32
 	valueLen uint32
-	tag      uint32 // encoder: pairHash; decoder: kind of the name
+	tag      uint32 // encoder: pairHash of the field; decoder: kind of the name
 }
 
 func (e entry) size() uint32 { return e.nameLen + e.valueLen + entryOverhead }
 
 // table is a dynamic table (RFC 7541 section 2.3.2).
 //
-// The ring's length is zero or a power of two. Live entries stand from head, the
-// oldest, over n places. Their octets stand in arena in the same order, without
-// gaps, from the oldest's off to len(arena); what evicted entries left before that
-// is reclaimed when the arena's end is reached.
+// The ring's length is zero or a power of two. Live entries are in n places from head, the oldest, on.
+// Their octets are in arena, in the same order, without gaps, from the oldest entry's off to
+// len(arena). The space in front of them, which evicted entries have left, is reclaimed when the end of
+// the arena is reached.
 type table struct {
 	arena []byte
 	ring  []entry
-	known []interned // decoder: nil, or of the places of the ring: the entries as strings
+	known []interned // decoder: nil, or for each place of the ring, the Fields of its entry
 	gen   uint64
 	head  uint32
 	n     uint32
@@ -40,15 +40,15 @@ type table struct {
 	max   uint32
 }
 
-// at gives the entry inserted age entries before the newest one; age < t.n.
+// at returns the entry that was inserted age entries before the newest one; age must be below t.n.
 func (t *table) at(age uint32) *entry { return &t.ring[t.slot(age)] }
 
-// slot is the place of that entry in the ring.
+// slot returns the place in the ring of the entry that was inserted age entries before the newest one.
 func (t *table) slot(age uint32) uint32 { return (t.head + t.n - 1 - age) & uint32(len(t.ring)-1) }
 
-// push adds an entry and returns the place for its name and value octets, which
-// the caller fills before anything else happens to t. The entry must fit t.max.
-// The octets copied must not be t's own: eviction and compaction come first.
+// push adds an entry and returns the place for the octets of its name and value. The caller must fill
+// that place before t is used again. The entry must fit t.max. The octets must not come from t itself:
+// push moves the octets of t before the caller copies them.
 func (t *table) push(nameLen, valueLen int, tag uint32) []byte {
 	need := nameLen + valueLen
 	t.evict(t.max - uint32(need) - entryOverhead)
@@ -95,13 +95,13 @@ func (t *table) setMax(n uint32) {
 	}
 }
 
-// arenaLimit bounds the arena's capacity. The quarter above the maximum keeps a
-// full table from being compacted at each insertion.
+// arenaLimit bounds the arena's capacity. It is a quarter above the maximum size, so that a full table
+// is not compacted at each insertion.
 func (t *table) arenaLimit() uint64 {
 	return min(uint64(t.max)+uint64(t.max)/4, math.MaxUint32)
 }
 
-// start is where the oldest entry's octets begin.
+// start returns where in the arena the oldest entry's octets begin.
 func (t *table) start() int {
 	if t.n == 0 {
 		return len(t.arena)
@@ -109,8 +109,8 @@ func (t *table) start() int {
 	return int(t.ring[t.head].off)
 }
 
-// reserve makes room for need octets at the arena's end: by moving the live ones
-// to the front when that frees a quarter or the arena may not grow, else by growth.
+// reserve makes room for need octets at the arena's end. It moves the live octets to the front if that
+// frees a quarter of the arena, or if the arena may not grow. Otherwise the arena grows.
 func (t *table) reserve(need int) {
 	c := cap(t.arena)
 	if c-len(t.arena) >= need {
@@ -153,8 +153,8 @@ func (t *table) resizeRing(n int) {
 	t.ring, t.known, t.head = ring, known, 0
 }
 
-// trim gives back the memory that live entries do not need. References to entries
-// stay good, so t.gen does too.
+// trim gives back memory that live entries do not need. Indices of entries stay valid, so t.gen stays
+// the same.
 func (t *table) trim() {
 	if t.n == 0 {
 		t.arena, t.ring, t.known, t.head = nil, nil, nil, 0
@@ -172,7 +172,7 @@ func (t *table) trim() {
 	}
 }
 
-// internedOf is what is known of the entry that was inserted age entries before the newest one.
+// internedOf returns the Fields of the entry that was inserted age entries before the newest one.
 func (t *table) internedOf(age uint32) *interned {
 	if t.known == nil {
 		t.known = make([]interned, len(t.ring))
@@ -180,7 +180,8 @@ func (t *table) internedOf(age uint32) *interned {
 	return &t.known[t.slot(age)]
 }
 
-// octets is the name and the value of that entry.
+// octets returns the name and the value of the entry that was inserted age entries before the newest
+// one.
 func (t *table) octets(age uint32) (name, value []byte) {
 	e := t.at(age)
 	b := t.arena[e.off:][:e.nameLen+e.valueLen]

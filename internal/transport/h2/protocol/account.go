@@ -11,39 +11,38 @@ import (
 
 // account counts what the peer makes a connection hold, in bytes of memory.
 //
-// It is charged when memory is taken for something that came from the peer, with what
-// that costs, and refunded when the memory is given back or is the application's. The
-// bound on it is a last resort: nothing that is charged is more than about four times
-// what the peer has spent for it.
+// It is charged when memory is taken for something that came from the peer, with what that memory
+// costs. It is refunded when the memory is given back or becomes the application's. The bound on it is
+// a last resort: nothing costs more than about four times what the peer has spent for it.
 type account struct {
 	held   int64
-	shown  int64  // of held, what is in the total of the process
+	shown  int64  // the part of held that is in the total of the process
 	earned uint32 // bytes of DATA that arrived, up to maxAhead
-	// records is what the layer of a security protocol held on to when the reader last waited:
-	// a part of a record. The total has it from the layer itself.
+	// records is the memory of an incomplete record that the layer of a security protocol (TLS, ALTS)
+	// held when the reader last waited. The layer itself adds it to the total of the process.
 	records uint32
 }
 
-// maxAhead bounds what is reserved for messages that have not arrived, in bytes: as much as
-// a window can grow to. With less, large messages that wait to be read would use it up, and
-// the memory of those behind them would have to grow, by copying, as they arrive.
+// maxAhead bounds what is reserved for messages that have not arrived, in bytes. It is the largest size
+// to which a window can grow. With a lower bound, large messages that wait to be read would use all of
+// it up. Then the memory of the messages behind them would have to grow, by copying, as they arrive.
 const maxAhead = flow.MaxBDPWindow
 
-// charge adds n bytes, and refund takes them off again. The two may run on different
-// goroutines, and the refund of some memory come before its charge: held is too low, and may be
-// below zero, in between.
+// charge adds n bytes, and refund takes n bytes off. Different goroutines may call them, always with
+// the driver's lock held. Memory may be refunded before it is charged: until the charge, held is too
+// low and may be below zero.
 func (a *account) charge(n int) { a.held += int64(n) }
 func (a *account) refund(n int) { a.held -= int64(n) }
 
 // arrived counts n bytes of DATA.
 func (a *account) arrived(n uint32) { a.earned = min(a.earned+min(n, maxAhead), maxAhead) }
 
-// ahead is how many bytes may be reserved for a message that has not arrived: as much
-// as the peer has sent before, less what is held already. A message that has all of
-// its memory at once need not be copied as it grows.
+// ahead returns how many bytes may be reserved for a message that has not arrived: as much as the peer
+// has sent before, less what is held already. A message whose memory is reserved all at once need not
+// be copied as it grows.
 func (a *account) ahead() int { return int(max(int64(a.earned)-a.held, 0)) }
 
-// limitState is where what a connection holds stands between its two limits.
+// limitState says where the memory that a connection holds stands between its two limits.
 type limitState uint8
 
 const (
@@ -62,7 +61,7 @@ func (a *account) limitState(bound int64) limitState {
 	return overHardLimit
 }
 
-// hold and drop say that there is one more holder of s, or one less. A nil s is nothing.
+// hold records one more holder of s, and drop one less. They do nothing if s is nil.
 func (a *account) hold(s *Shared) {
 	if s == nil {
 		return
@@ -102,7 +101,7 @@ func (a *account) share(s *Stream, b *Shared) {
 	}
 }
 
-// refundOf takes n bytes off what is held for s.
+// refundOf takes n bytes off the charges of s.
 func (a *account) refundOf(s *Stream, n int) {
 	if !s.settled {
 		s.held -= n
@@ -110,7 +109,7 @@ func (a *account) refundOf(s *Stream, n int) {
 	}
 }
 
-// settle ends the charges for s: what it still has is the application's.
+// settle ends the charges for s: what s still has belongs to the application.
 func (a *account) settle(s *Stream) {
 	if s.settled {
 		return
@@ -121,7 +120,7 @@ func (a *account) settle(s *Stream) {
 	s.held, s.shared = 0, nil
 }
 
-// enter charges what l has, which is empty after that.
+// enter charges what is in l, and empties l.
 func (a *account) enter(l *ledger) {
 	if s := l.stream; s != nil {
 		if !s.settled {
@@ -142,9 +141,9 @@ func (a *account) enter(l *ledger) {
 	}
 }
 
-// Unshown returns by how much the account differs from what was shown last, and takes that as shown.
-// Nothing of a dead connection's counts any more. Records are not in it: the layer that holds them
-// counts them.
+// Unshown returns by how much the account has changed since the last call. The driver adds that to the
+// total of the process. Nothing that a dead connection holds counts any more. Incomplete records are
+// left out: the layer that holds them counts them itself.
 func (c *Conn) Unshown() int64 {
 	a := &c.account
 	held := a.held

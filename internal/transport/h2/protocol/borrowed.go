@@ -4,14 +4,15 @@ package protocol
 
 import "google.golang.org/grpc/mem"
 
-// Borrowed is a piece of a message in memory of the program's, which wants it back.
+// Borrowed is a piece of a message in memory that belongs to the program, which will get the memory
+// back.
 type Borrowed interface {
 	mem.Buffer
 	IsBorrowed()
 }
 
-// KeepBorrowed copies what is queued of b on s, and all borrowed memory in the parcel of encoded frames, so
-// that its owner can have b back.
+// KeepBorrowed copies what s has queued of b, and all borrowed memory in the parcel of encoded frames,
+// so that the owner can have b back.
 func (c *Conn) KeepBorrowed(s *Stream, b Borrowed) {
 	pool := c.out.cfg.Pool
 	if s.pending != nil {
@@ -27,7 +28,7 @@ func copied(data []byte, pool mem.BufferPool) ([]byte, mem.Buffer) {
 	return *p, mem.NewBuffer(p, pool)
 }
 
-// keep replaces what of b is in the queue by a copy.
+// keep replaces the parts of b that are in the queue by a copy.
 func (q *sendQueue) keep(b Borrowed, pool mem.BufferPool) {
 	for i := range q.parts {
 		p := &q.parts[i]
@@ -44,12 +45,13 @@ func (q *sendQueue) keep(b Borrowed, pool mem.BufferPool) {
 	}
 }
 
-// Borrows reports whether a part of o is borrowed.
+// Borrows reports whether a piece of o is borrowed.
 func (o *Parcel) Borrows() bool {
 	return o.held != nil && o.held.borrowed
 }
 
-// Keep replaces what is borrowed by copies; of what is in the first off bytes nothing is needed.
+// Keep replaces borrowed pieces by copies. Pieces within the first off bytes are dropped, since these
+// bytes have been written.
 func (o *Parcel) Keep(off int, pool mem.BufferPool) {
 	if !o.Borrows() {
 		return

@@ -8,15 +8,15 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
-// maxPooledTable is how much memory a table may hold, in bytes, that is kept for
-// another connection.
+// maxPooledTable is the largest memory, in bytes, of an HPACK table that is kept for another
+// connection.
 const maxPooledTable = 16 << 10
 
-// coder is what encodes the header blocks of a connection that sends any.
+// coder encodes the header blocks of a connection. A connection that sends none has no coder.
 type coder struct {
 	enc    hpack.Encoder
 	seen   seenFields
-	writer FieldWriter // what sources write to: a call through an interface would make it escape
+	writer FieldWriter // sources write to it; a call through an interface would make a local one escape
 }
 
 var coders = sync.Pool{New: func() any {

@@ -15,57 +15,53 @@ import (
 // Config has the settings of connections. One Config serves any number of
 // connections and is not changed once the first has started.
 type Config struct {
-	// Pool lends the buffers frames are read into and written from.
+	// Pool supplies the buffers for frames that are read and written.
 	Pool mem.BufferPool
-	// ReadBuffer is the size of a read buffer in bytes; less than a frame of
-	// 16 KiB with its header counts as that.
+	// ReadBuffer is the size of a read buffer in bytes. A value below 16 KiB plus a frame header counts
+	// as that.
 	ReadBuffer int
-	// WriteBuffer is how many bytes of DATA one write takes at most, from 256 KiB,
-	// which smaller values count as, to 1 MiB.
+	// WriteBuffer is how many bytes of DATA one write takes at most, from 256 KiB to 1 MiB. A value
+	// outside that range counts as the nearest bound.
 	WriteBuffer int
-	// Pooled asks for a read buffer that is held only while there are bytes in
-	// it, where the connection allows it.
+	// Pooled asks for a read buffer that is held only while there are bytes in it, if the connection
+	// allows that.
 	Pooled bool
 
-	// StreamWindow and ConnWindow are the initial receive windows in bytes; 0
-	// stands for 65,535. With StaticWindow they stay what they are, else they
-	// grow with what the path can carry, and a ConnWindow of 0 to at least
-	// wideWindow: see "Sizes of receive windows" in the package comment.
+	// StreamWindow and ConnWindow are the initial receive windows in bytes. 0 means 65,535. With
+	// StaticWindow they never change. Otherwise they grow with what the path can carry, and a
+	// ConnWindow of 0 grows to at least wideWindow: see "Sizes of receive windows" in the documentation
+	// of package h2.
 	StreamWindow uint32
 	ConnWindow   uint32
 	StaticWindow bool
 
-	// MaxFrame is SETTINGS_MAX_FRAME_SIZE: the payload, in bytes, of the largest
-	// frame that the peer may send; 0 stands for the protocol's 16,384. Larger
-	// frames of DATA are read to their destination without a copy.
+	// MaxFrame is SETTINGS_MAX_FRAME_SIZE: the payload, in bytes, of the largest frame that the peer
+	// may send. 0 means the protocol's 16,384. The part of a large DATA frame that has not arrived with
+	// the frame's header is read to its destination without a copy.
 	MaxFrame uint32
 
-	// MaxStreams is how many streams the peer may have open at a time; 0
-	// stands for no limit.
+	// MaxStreams is how many streams the peer may have open at a time. 0 means no limit.
 	MaxStreams uint32
-	// MaxHeaderList bounds the header list of one block that the peer sends,
-	// as RFC 9113 section 6.5.2 counts it; 0 stands for 16 MiB.
+	// MaxHeaderList bounds the header list of one block that the peer sends, in bytes as RFC 9113
+	// section 6.5.2 counts. 0 means 16 MiB.
 	MaxHeaderList uint32
-	NoHeaderList  bool // the bound is 0 itself: no field is taken
-	// MaxHeld bounds what the peer makes a connection hold, in bytes of memory: past
-	// it no stream is accepted, past twice as much the connection ends. 0 stands for
-	// 256 MiB.
+	NoHeaderList  bool // a MaxHeaderList of 0 means 0: no field is accepted
+	// MaxHeld bounds what the peer makes a connection hold, in bytes of memory. Past it no stream is
+	// accepted, and past twice as much the connection ends. 0 means 256 MiB.
 	MaxHeld int64
-	// HeaderTable is SETTINGS_HEADER_TABLE_SIZE as announced; nil stands for
-	// the protocol's 4,096.
+	// HeaderTable is the SETTINGS_HEADER_TABLE_SIZE that we announce. Nil means the protocol's 4,096.
 	HeaderTable *uint32
-	// Kinds names the header fields the role looks for.
+	// Kinds classifies header fields for the role (the client or server code above the connection).
 	Kinds *hpack.Kinds
 
-	// PrefaceTimeout bounds how long the peer's preface and first SETTINGS may
-	// take; 0 is without bound.
+	// PrefaceTimeout bounds how long the peer's preface and first SETTINGS may take. 0 means no bound.
 	PrefaceTimeout time.Duration
-	// Panics is told of panics that end a connection, in place of the process: see Contain. Nil
-	// lets them end the process.
+	// Panics is told of a panic that ends a connection and not the process: see Contain. If it is nil,
+	// such a panic ends the process.
 	Panics PanicLog
-	// Driver is for the driver alone.
+	// Driver has settings that only the driver reads.
 	Driver any
-	// TrackIdle keeps the time since which no stream is open: see Conn.Idle.
+	// TrackIdle records when the last stream ended: see Conn.Idle of package h2.
 	TrackIdle bool
 	Keepalive Keepalive
 }
@@ -82,8 +78,9 @@ func (c *Config) maxHeld() int64 {
 	return c.MaxHeld
 }
 
-// maxQueued is how many bytes of DATA may wait on all streams of a connection before a stream takes
-// one message at a time. Their memory is at most about two and a half times as much (send_queue.go).
+// maxQueued returns how many bytes of DATA may wait on all streams of a connection. Past it a stream
+// takes one message at a time. The memory for them is at most about two and a half times as much
+// (send_queue.go).
 func (c *Config) maxQueued() int64 { return c.maxHeld() / 4 }
 
 func (c *Config) maxHeaderList() uint32 {
@@ -97,7 +94,7 @@ func (c *Config) maxParcel() int {
 	return min(max(c.WriteBuffer, minMaxParcel), maxMaxParcel)
 }
 
-// FrameLimit is how long the payload of a frame of the peer's may be, in bytes.
+// FrameLimit returns the longest payload, in bytes, that a frame from the peer may have.
 func (c *Config) FrameLimit() uint32 {
 	return max(c.MaxFrame, frame.MinMaxFrameSize)
 }
@@ -109,11 +106,11 @@ func (c *Config) streamWindow() uint32 {
 	return c.StreamWindow
 }
 
-// wideWindow is what the connection's receive window becomes with its first update, in bytes; 0
-// stands for no change. It costs no memory: the windows of the streams bound what was sent and nobody
-// has read. Where each of many streams is sent little, now and then, most updates are the
-// connection's, and each would wake the peer. It is no wider because it also bounds for how
-// much of many large messages a small one has to wait on a slow path.
+// wideWindow returns the size in bytes that the connection's receive window gets with its first update;
+// 0 means that it does not change. The window costs no memory, because the windows of the streams bound
+// what was sent and not read. Where each of many streams receives a little now and then, most window
+// updates are the connection's, and each of them would wake the peer. The window is no wider, because
+// it also bounds how much of many large messages can be ahead of a small one on a slow path.
 func (c *Config) wideWindow() uint32 {
 	if c.StaticWindow || c.ConnWindow != 0 {
 		return 0
@@ -128,8 +125,8 @@ func (c *Config) maxStreams() uint32 {
 	return c.MaxStreams
 }
 
-// settings are what we want the peer to keep to. Values that are the protocol's defaults
-// are left out. list is where to put them.
+// settings returns the settings that we send, appended to list. It leaves out values that are the
+// protocol's defaults.
 func (c *Config) settings(side Side, list []frame.Setting) []frame.Setting {
 	add := func(id frame.SettingID, v uint32) { list = append(list, frame.Setting{ID: id, Value: v}) }
 	if side == Client {

@@ -5,8 +5,8 @@ package protocol
 import "google.golang.org/grpc/internal/transport/h2/flow"
 
 // Conn is the state of one HTTP/2 connection. Its methods take frames, queue frames in answer, and
-// return what the streams have to be told. They wait for nothing, and call nobody but a FieldSource and a
-// Waiter. What the driver has to do about them, and they can't, gathers in todo.
+// return what the streams must be told. They never wait, and call only FieldSources and Waiters. What
+// else must be done, and only the driver can do, gathers in todo.
 //
 // A Conn has no lock of its own: its driver holds one during each call.
 type Conn struct {
@@ -20,7 +20,7 @@ type Conn struct {
 	account account // what the peer makes us hold
 }
 
-// New returns a connection that has not begun: see Start.
+// New returns a connection that has not started: see Start.
 func New(side Side, cfg *Config) Conn {
 	return Conn{
 		out:     newOutput(cfg),
@@ -29,13 +29,13 @@ func New(side Side, cfg *Config) Conn {
 	}
 }
 
-// Todo is what the driver has to do before it gives up the lock: a set.
+// Todo is a set of things that the driver has to do before it gives up the lock.
 type Todo uint8
 
-// What there may be to do.
+// The things to do.
 const (
-	WakeReader Todo = 1 << iota // the reader, which waits, can go on: see Conn.BlockReader
-	CloseConn                   // all is said: close, a server once the client has hung up
+	WakeReader Todo = 1 << iota // wake the reader, which waits: see Conn.BlockReader
+	CloseConn                   // close the connection: all is said; a server first lets the client hang up
 	LastIsOver                  // no stream is open any more
 )
 
@@ -45,14 +45,14 @@ func (t Todo) Has(one Todo) bool { return t&one != 0 }
 // HasTodo reports whether there is something to do.
 func (c *Conn) HasTodo() bool { return c.todo != 0 }
 
-// TakeTodo returns what there is to do, and forgets it.
+// TakeTodo returns what there is to do, and clears it.
 func (c *Conn) TakeTodo() Todo {
 	t := c.todo
 	c.todo = 0
 	return t
 }
 
-// ending returns end, which the first call makes.
+// ending returns c.end, which the first call allocates.
 func (c *Conn) ending() *ending {
 	if c.end == nil {
 		c.end = new(ending)

@@ -9,20 +9,21 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// PanicLog is told of panics that were contained. It is called on any goroutine.
+// PanicLog is told of panics that were contained. Any goroutine may call it.
 type PanicLog interface {
 	Panicked(value any, stack []byte)
 }
 
-// Contain turns a panic into err, when it is deferred, an error of code INTERNAL_ERROR, and tells
-// log of it. Without log the panic goes on.
+// Contain, when deferred, turns a panic into err, an error with code INTERNAL_ERROR, and tells log of
+// it. If log is nil the panic goes on.
 //
-// It is for code alone that computes something from a peer's bytes, holds no lock, and changes
-// nothing that outlives the connection or the stream that err ends: see "Panics" in the doc of
+// It is only for code that computes something from a peer's bytes, holds no lock, and changes nothing
+// that outlives the connection or the stream that err ends: see "Panics" in the documentation of
 // package h2.
 func Contain(err *error, log PanicLog) { Contained(recover(), err, log) }
 
-// Contained is Contain for a caller that has recovered v; nil if there was no panic.
+// Contained is Contain for a caller that has called recover itself, with result v. A nil v means that
+// there was no panic.
 func Contained(v any, err *error, log PanicLog) {
 	if v == nil {
 		return

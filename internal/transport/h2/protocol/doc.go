@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package protocol is one HTTP/2 connection (RFC 9113) as a state machine, without I/O: frames go in,
-// and frames to write, and what the streams have to be told, come out. It has no socket, goroutine, lock,
-// channel or clock: package h2, its driver, has them. (TestPure holds that so.) It knows nothing of what
-// the streams carry.
+// Package protocol is one HTTP/2 connection (RFC 9113) as a state machine without I/O. It takes the
+// frames that arrive, and returns frames to write and what the streams must be told. It has no socket,
+// goroutine, lock, channel or clock: package h2, its driver, has them. (TestPure makes sure of that.)
+// It knows nothing of what the streams carry.
 //
 // # Two halves
 //
-// A [Conn] is what the reader of a connection and those who send on it have in common: streams and
-// their states, windows, settings, the queue of frames to write, the encoder of header blocks, how far
-// the connection is on its way out, and the account of what the peer makes it hold. It has no lock of its
-// own; its driver holds one during each call. Only Config and Side need none.
+// A [Conn] is the state that the reader of a connection shares with the goroutines that send on it:
+// streams and their states, windows, settings, the queue of frames to write, the encoder of header
+// blocks, how far the end of the connection has come, and the account of what the peer makes it hold.
+// It has no lock of its own: the driver holds a lock during each call. Only the methods Config and Side
+// need none.
 //
-// An [Intake] is the reader's alone and needs no lock: the decoder of header blocks, what is gathered of
-// a block or a long frame, the flood budget, and charges that are entered into the account later. A
-// connection that is parked has none.
+// An [Intake] belongs to the reader alone and needs no lock. It has the decoder of header blocks, the
+// parts so far of a block or of a long frame, the flood budget, and charges that are entered into the
+// account later. A parked connection has no Intake.
 //
 // # Input
 //
@@ -27,20 +28,22 @@
 //	RST_STREAM, WINDOW_UPDATE, PING, GOAWAY, SETTINGS
 //	                        Conn.OnReset, Conn.OnWindowUpdate, Conn.OnPing, Conn.OnGoAway, Conn.OnSettings
 //
-// Each returns what the driver has to tell, and whom: it does so without its lock. An error is a
-// [frame.Error]; that of a stream goes to Conn.ResetByRule, any other ends the connection, by
-// Conn.SayGoAway and Conn.Kill.
+// Each method returns what the driver has to tell, and to which stream. The driver does that without
+// holding its lock. An error is a [frame.Error]. The driver passes a stream error to Conn.ResetByRule;
+// any other error ends the connection, by Conn.SayGoAway and Conn.Kill.
 //
 // # Output
 //
-// Conn.OpenStream, Conn.Queue and their like queue frames. The goroutine that gets the write token (Conn.TakeToken)
-// takes parcels (Conn.Take) and writes them, until there is none and the token is given back.
+// Conn.OpenStream, Conn.Queue and similar methods queue frames. The goroutine that gets the write token
+// (Conn.TakeToken) takes parcels (Conn.Take) and writes them, until there are none and Take gives the
+// token back.
 //
 // # What else the driver has to do
 //
-// What follows from a call, and is not for its caller alone, gathers in a [Todo], which the driver asks
-// for before it gives up the lock. A caller that waits for something gives a [Waiter], which is woken within a
-// call. Time is an argument, or what the driver has set as Intake.Now.
+// A call may have consequences that do not concern its caller. They gather in a [Todo], which the
+// driver takes before it gives up the lock. A caller that waits for something passes a [Waiter], whose
+// Wake is called within a later call. Time is an argument, or the value that the driver has set as
+// Intake.Now.
 //
 // # Files
 //
@@ -57,5 +60,5 @@
 //	                               field blocks
 //	keepalive                      when to ask whether the peer is there
 //	config, side, receiver, frames, pieces, field_writer, errors
-//	                               words that the driver's users need, too
+//	                               types that users of the driver need, too
 package protocol

@@ -7,8 +7,9 @@ import "google.golang.org/grpc/internal/transport/h2/frame"
 // minFrame is how much room a parcel must have left for more DATA to be added.
 const minFrame = 1 << 10
 
-// Queue takes f for s, unless s can't send it any more. A piece of at least uncopied bytes is sent from
-// where it is.
+// Queue takes f for s. It returns ErrStreamDone if s can no longer send f. Pieces of at least uncopied
+// bytes are sent from where they are; shorter ones are copied. f.Data belongs to c from the call on,
+// also after an error.
 func (c *Conn) Queue(s *Stream, f *Frames, uncopied int) error {
 	if !s.state.canSend() || c.life.dead() || s.pending != nil && s.pending.end {
 		f.Data.Free()
@@ -17,10 +18,10 @@ func (c *Conn) Queue(s *Stream, f *Frames, uncopied int) error {
 	return c.encode(s, f, uncopied)
 }
 
-// maxOptional is how many streams there may be where an optional body waits for the windows.
+// maxOptional is how many streams may be open while an optional body still waits for the windows.
 const maxOptional = 100
 
-// encode makes frames of f for s, or queues what the windows do not let through.
+// encode encodes the frames of f for s, or queues what the windows do not let through.
 func (c *Conn) encode(s *Stream, f *Frames, uncopied int) error {
 	if c.life.mute {
 		f.Data.Free()
@@ -62,7 +63,7 @@ func (c *Conn) encode(s *Stream, f *Frames, uncopied int) error {
 // Full reports whether a sender should wait before it queues more on s.
 func (c *Conn) Full(s *Stream) bool { return c.streams.isFull(s, c.out.cfg.maxQueued()) }
 
-// encodeHeaders makes the fields of f a HEADERS frame of s.
+// encodeHeaders encodes the fields of f as a HEADERS frame of s.
 func (c *Conn) encodeHeaders(s *Stream, f FieldSource, end bool) error {
 	if max := c.out.maxHeaderList; max != noLimit {
 		// The encoder's table can't be rolled back, so the size is counted
@@ -82,7 +83,7 @@ func (c *Conn) encodeHeaders(s *Stream, f FieldSource, end bool) error {
 	return nil
 }
 
-// encodeTrailers ends s. If the peer does not take that many fields s is reset.
+// encodeTrailers sends f and ends s. If the list is too large for the peer, it resets s.
 func (c *Conn) encodeTrailers(s *Stream, f FieldSource) error {
 	err := c.encodeHeaders(s, f, true)
 	if err != nil {
@@ -91,14 +92,14 @@ func (c *Conn) encodeTrailers(s *Stream, f FieldSource) error {
 	return err
 }
 
-// sendsAtOnce reports whether the windows and the parcel allow all of a message of size bytes.
+// sendsAtOnce reports whether the windows and the parcel have room for a whole message of size bytes.
 func (c *Conn) sendsAtOnce(s *Stream, size int) bool {
 	return s.pending == nil && c.streams.scheduler.empty() && size <= c.out.cfg.maxParcel()-c.out.buf.Size() && size <= frame.MinMaxFrameSize &&
 		uint32(size) <= s.out.Available(c.windows.Send())
 }
 
-// encodeData makes frames of the message in f as far as the windows and the parcel
-// allow, and queues the rest. It reports whether all of it is encoded.
+// encodeData encodes the message in f if the windows and the parcel have room for all of it, and queues
+// it otherwise. It reports whether it has encoded it.
 func (c *Conn) encodeData(s *Stream, f *Frames, uncopied int) bool {
 	size := f.size()
 	if !c.sendsAtOnce(s, size) {
@@ -124,7 +125,7 @@ func (c *Conn) encodeData(s *Stream, f *Frames, uncopied int) bool {
 	return true
 }
 
-// sends precedes each DATA frame of s: window updates go with it.
+// sends is called before each DATA frame of s is encoded: window updates go out with it.
 func (c *Conn) sends(s *Stream) {
 	if s.state.canRecv() {
 		c.out.windowUpdate(s.id, s.piggyback.Sends(&s.in))
@@ -136,13 +137,15 @@ func (c *Conn) sends(s *Stream) {
 	c.worked = true
 }
 
-// update says that inc bytes more may be sent on the connection, and widens its window with that.
+// update queues a window update that lets the peer send inc more bytes on the connection, and widens
+// the window with the same update if it is narrow.
 func (c *Conn) update(inc uint32) {
 	c.out.windowUpdate(0, inc+c.windows.Widen(c.out.cfg.wideWindow()))
 }
 
-// expect makes room for a message of size bytes, and for as many of the following messages as can be
-// encoded. Without it the parcel would grow step by step, and its bytes would be copied twice.
+// expect makes room in the parcel for a message of size bytes, and for as many of the next more
+// messages as can be encoded. Without it the parcel would grow step by step, and its bytes would be
+// copied twice.
 func (c *Conn) expect(size, more int) {
 	if c.out.buf.spare() >= frame.HeaderLen+size {
 		return
@@ -153,8 +156,8 @@ func (c *Conn) expect(size, more int) {
 	}
 }
 
-// TakeToken takes the write token, for a caller that will call Take. It reports false if somebody has it,
-// there is nothing to write, or the reader writes what is queued in a moment.
+// TakeToken takes the write token, for a caller that will call Take. It returns false if somebody has
+// the token, if there is nothing to write, or if the reader will soon write what is queued.
 func (c *Conn) TakeToken() bool {
 	if c.out.token != tokenFree || c.out.reader == ReaderWorks || !c.sendable() {
 		return false
@@ -163,10 +166,10 @@ func (c *Conn) TakeToken() bool {
 	return true
 }
 
-// Encoded is how many bytes of frames are queued.
+// Encoded returns how many bytes of encoded frames are queued.
 func (c *Conn) Encoded() int { return c.out.buf.Size() }
 
-// HasPending reports whether DATA waits that may be sent.
+// HasPending reports whether DATA is queued on a stream whose own window has room for it.
 func (c *Conn) HasPending() bool { return !c.streams.scheduler.empty() }
 
 // sendable reports whether there is anything to write right now.
@@ -174,8 +177,8 @@ func (c *Conn) sendable() bool {
 	return !c.out.buf.empty() || !c.streams.scheduler.empty() && c.windows.Send().Window() > 0
 }
 
-// Take returns what the token's holder has to write next, which is its own then. ok is false if there
-// is nothing: the token is then given back.
+// Take returns the next parcel to write, for the holder of the write token. The parcel belongs to the
+// caller. If there is nothing to write, ok is false, and Take has given the token back.
 func (c *Conn) Take(uncopied int) (p Parcel, ok bool) {
 	if c.life.dead() {
 		c.out.buf.Free(c.out.cfg.Pool)
@@ -195,9 +198,9 @@ func (c *Conn) Take(uncopied int) (p Parcel, ok bool) {
 	return c.out.take(), true
 }
 
-// Offer says whether the parcel that Take has just returned is the last, as far as is known: to take again
-// would only give the token back. The holder may then give the token back without the lock. Before anything
-// else is called OfferIsOver follows.
+// Offer reports whether the parcel that Take has just returned is the last one, as far as is known:
+// another Take would only give the token back. The holder may then give the token back without the
+// lock. OfferIsOver must be called before any other method of c.
 func (c *Conn) Offer() bool {
 	if c.sendable() || c.life.exit != staying || c.end != nil && c.end.flushed != nil {
 		return false
@@ -209,14 +212,15 @@ func (c *Conn) Offer() bool {
 // IsOffered reports whether OfferIsOver has to follow.
 func (c *Conn) IsOffered() bool { return c.out.token == tokenOffered }
 
-// OfferIsOver says whether the holder has given the token back. If not, it has to take again.
+// OfferIsOver ends an offer. givenBack says whether the holder has given the token back. If it has not,
+// it must call Take again.
 func (c *Conn) OfferIsOver(givenBack bool) {
 	if c.out.token = tokenHeld; givenBack {
 		c.out.token = tokenFree
 	}
 }
 
-// WriteFailed follows an error of a write, after which nothing is written any more.
+// WriteFailed records that a write has failed with err. Nothing is written from then on.
 func (c *Conn) WriteFailed(err error) {
 	c.ending().writeErr = &IOError{Op: "write", Err: err}
 	c.life.silence()
@@ -225,10 +229,10 @@ func (c *Conn) WriteFailed(err error) {
 	c.wakeReader()
 }
 
-// WriteError is what writeFailed was given.
+// WriteError returns an IOError with the error that WriteFailed was given.
 func (c *Conn) WriteError() error { return c.end.writeErr }
 
-// DropOutput frees what is queued, unless the holder of the write token will.
+// DropOutput frees what is queued, unless the holder of the write token will do so.
 func (c *Conn) DropOutput() {
 	if c.out.token == tokenFree || c.life.mute {
 		c.out.drop()
@@ -271,7 +275,8 @@ func (c *Conn) fill(uncopied int) {
 	}
 }
 
-// sentAll follows the last byte that waited on s.
+// sentAll is called when the last byte that waited on s is in a parcel. ended says that END_STREAM went
+// with it.
 func (c *Conn) sentAll(s *Stream, ended bool) {
 	c.streams.scheduler.remove(s)
 	trailers := s.pending.trailers

@@ -9,33 +9,33 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// ending is what only a connection needs that is about to end, or has ended.
+// ending has the state that a connection needs only while it ends, or after it has ended.
 type ending struct {
-	cause        error       // of a dead one
-	writeErr     error       // why, if a write failed
-	flushed      Waiter      // woken when all is written or can't be; nil: nobody waits for that
-	reason       drainReason // what Drain was given
+	cause        error       // why the connection is dead; nil if it is not
+	writeErr     error       // the error of a write; nil if none failed
+	flushed      Waiter      // woken when everything is written or can't be; nil if nobody waits for that
+	reason       drainReason // the arguments of Drain
 	lastAccepted uint32      // the last stream that the peer's GOAWAY named
 	lastSaid     uint32      // the last stream that our farewell named
-	goAwayCause  *ConnError  // what the peer's GOAWAY complained of, if it did
+	goAwayCause  *ConnError  // the peer's GOAWAY, if its code is an error
 
 	heard bool // a batch ended since SetHeard(false)
 
-	// The driver's.
+	// Set by the driver.
 	patience stopper   // closes a connection that takes too long to end
-	readBy   time.Time // bounds the reader's wait for input; zero: nothing does
+	readBy   time.Time // bounds the reader's wait for input; zero means no bound
 }
 
-// stopper is a timer.
+// stopper is a timer, such as a time.Timer.
 type stopper interface{ Stop() bool }
 
-// drainReason is what both GOAWAYs of a drain say.
+// drainReason is the code and debug data of both GOAWAYs of a drain.
 type drainReason struct {
 	code  frame.ErrCode
 	debug string
 }
 
-// signalFlush wakes the goroutine that waits for it: all is written, or never will be.
+// signalFlush wakes the Waiter for the last output: everything is written, or never will be.
 func (e *ending) signalFlush() {
 	if e != nil && e.flushed != nil {
 		e.flushed.Wake()
@@ -43,16 +43,16 @@ func (e *ending) signalFlush() {
 	}
 }
 
-// stopPatience is for a connection that has ended.
+// stopPatience stops the timer that would end the connection. The connection has ended.
 func (e *ending) stopPatience() {
 	if e != nil && e.patience != nil {
 		e.patience.Stop()
 	}
 }
 
-// CauseOf is what to tell the streams when reading ended with err: the rule
-// that was broken, else the peer's word, else what we did ourselves, and only
-// then what the system says.
+// CauseOf returns the error that the streams are told after reading ended with err. That is the rule
+// that the peer broke, else the reason in the peer's GOAWAY, else the reason on our side, and only then
+// the system's error.
 func (c *Conn) CauseOf(err error) error {
 	var ce *ConnError
 	var known *IOError
@@ -74,13 +74,14 @@ func (c *Conn) CauseOf(err error) error {
 	return &IOError{Op: "read", Err: err}
 }
 
-// DropCoder gives back what encodes header blocks, at the end of the connection.
+// DropCoder gives the encoder of header blocks back, at the end of the connection.
 func (c *Conn) DropCoder() { c.out.dropCoder() }
 
-// SetPatience has t stopped when the connection ends: it is to end it.
+// SetPatience registers t, a timer that ends the connection. It is stopped when the connection ends
+// before that.
 func (c *Conn) SetPatience(t stopper) { c.ending().patience = t }
 
-// SetHeard says whether there was input since closing began. A batch that ends sets it, too.
+// SetHeard says whether there was input since closing began. The end of a batch sets it, too.
 func (c *Conn) SetHeard(heard bool) {
 	if c.end != nil {
 		c.end.heard = heard
@@ -90,11 +91,11 @@ func (c *Conn) SetHeard(heard bool) {
 // Heard reports whether there was input since SetHeard(false).
 func (c *Conn) Heard() bool { return c.end != nil && c.end.heard }
 
-// SetReadBy bounds the driver's wait for input, which is not lifted any more. readBy returns that; zero:
-// nothing bounds it.
+// SetReadBy bounds the driver's wait for input. The bound is never lifted again. ReadBy returns it;
+// zero means that there is no bound.
 func (c *Conn) SetReadBy(t time.Time) { c.ending().readBy = t }
 
-// ReadBy is described with setReadBy.
+// ReadBy is described with SetReadBy.
 func (c *Conn) ReadBy() time.Time {
 	if c.end == nil {
 		return time.Time{}
@@ -102,8 +103,8 @@ func (c *Conn) ReadBy() time.Time {
 	return c.end.readBy
 }
 
-// Kill marks the connection as dead, and returns the stage that ends by it. The first
-// caller's error stands.
+// Kill marks the connection as dead, and returns the stage in which it was. The error of the first call
+// is the cause.
 func (c *Conn) Kill(err error) (was Stage) {
 	if was = c.life.kill(); was == Dead {
 		return was

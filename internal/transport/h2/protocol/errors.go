@@ -9,16 +9,15 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// ErrClosed is the cause of a connection that its owner closed without giving
-// one.
+// ErrClosed is the cause of the end of a connection that its owner closed without giving a cause.
 var ErrClosed = errors.New("connection closed")
 
 // ErrDraining refuses a new stream on a connection that is going away
 // (RFC 9113 section 6.8). Nothing of the stream reached the peer.
 var ErrDraining = errors.New("connection is draining")
 
-// ErrDrained is the cause of a connection that closed because either side took
-// leave and the last stream was over.
+// ErrDrained is the cause of the end of a connection that closed after its last stream, because either
+// side was draining it.
 var ErrDrained = errors.New("connection closed after its last stream: it was draining")
 
 // ErrNoPlace is returned by Open when the wait for a place under the peer's
@@ -37,7 +36,7 @@ func (e *ErrHeaderListTooLarge) Error() string {
 	return fmt.Sprintf("header list of %d bytes is larger than the peer's limit of %d", e.Size, e.Max)
 }
 
-// ConnError is why a connection ended, when a rule of HTTP/2 was the reason.
+// ConnError says why a connection ended, with an HTTP/2 error code.
 type ConnError struct {
 	Code   frame.ErrCode
 	Reason string
@@ -51,7 +50,7 @@ func (e *ConnError) Error() string {
 	return fmt.Sprintf("connection error %v: %s", e.Code, e.Reason)
 }
 
-// IOError is why a connection ended, when the reason was below HTTP/2.
+// IOError says why a connection ended, if the reason was an I/O error.
 type IOError struct {
 	Op  string // "read" or "write"
 	Err error
@@ -67,15 +66,15 @@ func (e *IOError) verb() string {
 	return e.Op
 }
 
-// StreamError is why one stream ended before its time.
+// StreamError says why one stream ended before its time.
 type StreamError struct {
 	Code   frame.ErrCode
 	Reason string
 	Remote bool // the peer sent RST_STREAM
-	// Unprocessed says that the peer certainly did nothing for the stream: it
-	// refused it, or named a lower last stream in a GOAWAY.
+	// Unprocessed says that the peer has certainly not processed the stream: the peer refused it, or
+	// named a lower last stream in a GOAWAY.
 	Unprocessed bool
-	Cause       error // the connection's, where that ended the stream
+	Cause       error // why the connection ended, if that ended the stream
 }
 
 func (e *StreamError) Error() string {

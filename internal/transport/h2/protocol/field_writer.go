@@ -11,15 +11,14 @@ import (
 
 // FieldSource is a list of header fields to send.
 type FieldSource interface {
-	// AppendFields writes the fields to w. It is called with the connection's
-	// lock held, at most twice with the same result, and must do nothing but
-	// write.
+	// AppendFields writes the fields to w. The connection calls it with its lock held, at most twice,
+	// and it must write the same fields each time. It must do nothing but write.
 	AppendFields(w *FieldWriter)
 }
 
 // FieldWriter takes the fields of a header block that is being sent.
 type FieldWriter struct {
-	enc  *hpack.Encoder // nil: only count
+	enc  *hpack.Encoder // nil: the fields are only counted
 	buf  []byte
 	size uint32
 	seen *seenFields
@@ -49,8 +48,8 @@ func (w *FieldWriter) Field(name, value string) { w.add(name, value, hpack.Incre
 // Once adds a field whose value will probably differ next time.
 func (w *FieldWriter) Once(name, value string) { w.add(name, value, hpack.WithoutIndexing) }
 
-// Custom adds a field of the application's, of which it is not known whether
-// its value will be sent again.
+// Custom adds a field of the application. The connection does not know whether the field's value will
+// be sent again.
 func (w *FieldWriter) Custom(name, value string) {
 	if w.enc != nil {
 		if b, ok := w.enc.AppendKnown(w.buf, name, value); ok {
@@ -73,10 +72,11 @@ func (w *FieldWriter) add(name, value string, ix hpack.Indexing) {
 	w.buf = w.enc.AppendField(w.buf, name, value, ix)
 }
 
-// fieldWriters only count. They are kept because a call through an interface makes them escape.
+// fieldWriters has FieldWriters that only count. A local FieldWriter would escape, through a call of an
+// interface method, and be allocated each time.
 var fieldWriters = sync.Pool{New: func() any { return new(FieldWriter) }}
 
-// listSize is the size of f's list as RFC 9113 section 6.5.2 counts it.
+// listSize returns the size of f's list as RFC 9113 section 6.5.2 counts it.
 func listSize(f FieldSource) uint32 {
 	w := fieldWriters.Get().(*FieldWriter)
 	*w = FieldWriter{}

@@ -8,13 +8,14 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// floodBudget counts frames that do no work. Pure.
+// floodBudget counts frames that do nothing useful. Pure.
 type floodBudget struct {
 	n     int32
 	since int32 // when n last rose above 0, in seconds of the clock
 }
 
-// useless records a frame that served nothing; an error ends the connection.
+// useless records a frame that did nothing useful. It returns an error, which ends the connection,
+// after too many of them.
 func (n *floodBudget) useless(now time.Duration) error {
 	sec := int32(now / time.Second)
 	if n.n++; n.n == 1 {
@@ -30,8 +31,8 @@ func (n *floodBudget) useless(now time.Duration) error {
 	return frame.ConnError(frame.EnhanceYourCalm, "too many frames that serve nothing")
 }
 
-// walked records that a frame had us walk over so many streams. The next useless frame tells whether
-// that was too much.
+// walked records that a frame made us iterate over so many streams. The next useless frame finds out
+// whether that was too much.
 func (n *floodBudget) walked(streams int, now time.Duration) {
 	before := n.n
 	if n.n += int32(streams / streamsPerFrame); before < 1 && n.n > 0 {
@@ -42,7 +43,8 @@ func (n *floodBudget) walked(streams int, now time.Duration) {
 // useful records a frame that opened, fed or ended a stream.
 func (n *floodBudget) useful() { n.earn(usefulEarns) }
 
-// earn takes that many useless frames off, or has the next ones cost nothing.
+// earn takes so many frames off the count of useless ones. Below zero the count is a credit for later
+// ones.
 func (n *floodBudget) earn(useless int) {
 	if useless > 0 {
 		n.n = max(-floodCredit, n.n-int32(min(useless, FloodLimit+floodCredit)))

@@ -4,7 +4,7 @@ package protocol
 
 import "google.golang.org/grpc/internal/transport/h2/frame"
 
-// endLocal follows our END_STREAM on s.
+// endLocal records that we have sent END_STREAM on s.
 func (c *Conn) endLocal(s *Stream) {
 	s.on(sendEnd)
 	switch {
@@ -15,13 +15,13 @@ func (c *Conn) endLocal(s *Stream) {
 	}
 }
 
-// reset ends s on both sides at once, and tells the peer.
+// reset ends s on both sides at once, and queues RST_STREAM.
 func (c *Conn) reset(s *Stream, code frame.ErrCode) {
 	c.out.reset(s.id, code)
 	c.abandon(s, sendReset)
 }
 
-// abandon ends s on both sides at once, for what ev says.
+// abandon ends s on both sides at once, without a frame. ev is the reason.
 func (c *Conn) abandon(s *Stream, ev streamEvent) {
 	if s.state.canRecv() {
 		c.streams.cutOff.grow(s.id)
@@ -30,8 +30,8 @@ func (c *Conn) abandon(s *Stream, ev streamEvent) {
 	c.forget(s)
 }
 
-// forget takes s, which is over on both sides, out of the table, and settles what it
-// leaves behind.
+// forget takes s, which is over on both sides, out of the table. It settles the account for s, unless
+// the handler of s still runs: then HandlerDone does so.
 func (c *Conn) forget(s *Stream) {
 	c.streams.stop(s, c.out.cfg.Pool)
 	if !c.streams.remove(s) {
@@ -44,14 +44,14 @@ func (c *Conn) forget(s *Stream) {
 		c.account.settle(s)
 	}
 	if s.opener != c.streams.side {
-		c.wakeReader() // there may be a place now
+		c.wakeReader() // there may be a place for another stream now
 	}
 	if c.streams.open() == 0 {
 		c.lastStreamGone()
 	}
 }
 
-// lastStreamGone follows the end of the last stream.
+// lastStreamGone is called when the last open stream is out of the table.
 func (c *Conn) lastStreamGone() {
 	c.todo |= LastIsOver
 	if c.out.reader == readerAway {

@@ -8,16 +8,16 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// fragments gathers one field block out of HEADERS and CONTINUATION frames. Owned by
-// the reader.
+// fragments gathers the field block of one stream from HEADERS and CONTINUATION frames. The reader owns
+// it.
 type fragments struct {
 	id     uint32 // the stream whose block is open, 0 if none is
 	end    bool   // END_STREAM came with the HEADERS frame
-	void   error  // a stream error that the HEADERS frame already deserved
+	void   error  // the stream error that the HEADERS frame caused, if any
 	frames int
 	pile
 	skimmer   hpack.Skimmer
-	malformed bool // the skimmer found it so, or the HEADERS frame was
+	malformed bool // the skimmer says so, or the HEADERS frame was malformed
 }
 
 func (f *fragments) begin(id uint32, end bool, void error) {
@@ -25,9 +25,9 @@ func (f *fragments) begin(id uint32, end bool, void error) {
 	f.skimmer, f.malformed = hpack.Skimmer{}, void != nil
 }
 
-// add appends the fragment of one frame. limit is that of the header list: a compressed list
-// has no use for more. Up to fragmentSlack more are let through all the same: the decoder then
-// fails the stream, and not the connection.
+// add appends the fragment of one frame. limit is the limit of the header list; a compressed block is
+// hardly ever larger than its list. Up to fragmentSlack more bytes are taken all the same, so that the
+// decoder finds the list too large and only the stream fails, not the connection.
 func (f *fragments) add(p []byte, limit uint32, pool mem.BufferPool) error {
 	f.frames++
 	if uint64(f.size+len(p)) > uint64(limit)+fragmentSlack {
@@ -37,9 +37,10 @@ func (f *fragments) add(p []byte, limit uint32, pool mem.BufferPool) error {
 		return frame.ConnError(frame.EnhanceYourCalm, "field block in too many CONTINUATION frames")
 	}
 	f.pile.add(p, pool)
-	// "Malformed requests or responses that are detected MUST be treated as a stream
-	// error", RFC 9113 section 8.1.1; but the block would have to be kept to its end for
-	// the sake of the HPACK table, and a connection may end for the error of a stream.
+	// "Malformed requests or responses that are detected MUST be treated as a stream error", RFC 9113
+	// section 8.1.1. For a stream error the block would have to be gathered to its end, to keep the
+	// HPACK table in step. A stream error may also end the connection, so a malformed block that goes
+	// on for too long does.
 	f.malformed = f.malformed || f.skimmer.Add(p)
 	if f.malformed && f.size > maxMalformed {
 		return frame.ConnError(frame.ProtocolError, "malformed field block that goes on")

@@ -10,36 +10,37 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Intake is what a connection needs while frames arrive, and needs no lock: its reader's. It can be
-// given to another connection, once it was released.
+// Intake is what the reader of a connection needs while frames arrive. It needs no lock. Once it was
+// released it can be used for another connection.
 type Intake struct {
 	Lasting
 	dec       hpack.Decoder
 	headers   HeaderBlock
 	memos     memos
 	frags     fragments
-	large     pile // a frame that is gathered
+	large     pile // the parts so far of a long frame
 	ledger    ledger
 	credit    int           // bytes that may be reserved for the DATA frame at hand before they arrive
-	Now       time.Duration // when the frames at hand came, by the driver's clock
-	Induced   bool          // something was queued for the peer's sake
+	Now       time.Duration // when the current frames arrived, by the driver's clock
+	Induced   bool          // output was queued that the peer caused
 	OverLimit bool          // more than twice the bound is held, or was a moment ago
 }
 
-// Lasting is what of an intake is kept while its connection is parked.
+// Lasting is the part of an Intake that is kept while its connection is parked.
 type Lasting struct {
 	flood floodBudget
-	// paid is, of a client, how many ids were used up when Late was last called; of a server, how many frames
-	// for streams that are over the streams pay for that came since. It does not go by the server's ids: a peer
-	// can pass over as many as it likes.
+	// paid is used by Late. On a client it is how many stream ids were used up at the last call of
+	// Late. On a server it is how many frames for streams that are over are free, because of the
+	// streams opened since that call. A server does not count the peer's stream ids, because a peer can
+	// skip as many of them as it likes.
 	paid uint32
 }
 
-// allowLate has the next n frames for streams that are over cost nothing. It is a server's.
+// allowLate makes the next n frames for streams that are over cost nothing. Only servers use it.
 func (in *Intake) allowLate(n uint32) { in.paid = min(in.paid+n, FloodLimit+floodCredit) }
 
-// Begin makes an intake ready for a connection: a new one, or one that was parked, with what Freeze
-// and keep returned then.
+// Begin prepares an Intake for a connection that is new, or that was parked. last, state and kept are
+// what Freeze and Keep returned when it was parked.
 func (in *Intake) Begin(cfg *Config, last Lasting, state hpack.Frozen, kept hpack.Kept) {
 	in.Lasting = last
 	in.memos.serve(cfg)
@@ -54,8 +55,8 @@ func (in *Intake) Begin(cfg *Config, last Lasting, state hpack.Frozen, kept hpac
 // Freeze returns what must last while the connection is parked.
 func (in *Intake) Freeze() (Lasting, hpack.Frozen) { return in.Lasting, in.dec.Freeze() }
 
-// Release drops what grew large, and all that belongs to the connection. It reports whether another
-// connection may use the Intake.
+// Release drops memory that grew large, and everything that belongs to the connection. It reports
+// whether another connection may use the Intake.
 func (in *Intake) Release(pool mem.BufferPool) (reusable bool) {
 	if in.dec.Cap() > maxPooledTable {
 		in.dec = hpack.Decoder{}
@@ -76,22 +77,23 @@ func (in *Intake) Release(pool mem.BufferPool) (reusable bool) {
 // InsideBlock reports whether a field block has begun and not ended.
 func (in *Intake) InsideBlock() bool { return in.frags.id != 0 }
 
-// Useless records a frame that served nothing; an error ends the connection.
+// Useless records a frame that did nothing useful. It returns an error, which ends the connection,
+// after too many of them.
 func (in *Intake) Useless() error { return in.flood.useless(in.Now) }
 
 // Useful records a frame that opened, fed or ended a stream.
 func (in *Intake) Useful() { in.flood.useful() }
 
-// Keep returns what begin needs of the fields that streams hold, beside what freeze returns.
+// Keep returns the fields that streams hold, for Begin. What Freeze returns does not include them.
 func (in *Intake) Keep() hpack.Kept { return in.dec.Keep() }
 
-// Ahead is how many bytes may be reserved for the DATA frame at hand before they arrive.
+// Ahead returns how many bytes may be reserved for the current DATA frame before they arrive.
 func (in *Intake) Ahead() int { return in.credit }
 
-// Block is the field block that was decoded last.
+// Block returns the field block that was decoded last.
 func (in *Intake) Block() *HeaderBlock { return &in.headers }
 
-// DropBlock gives memory of it back, if it is large.
+// DropBlock gives memory of the block back, if it is large.
 func (in *Intake) DropBlock() { in.headers.trim() }
 
 // Gather adds p to a frame that is too long for a read buffer.
@@ -100,16 +102,17 @@ func (in *Intake) Gather(p []byte, pool mem.BufferPool) {
 	in.ledger.note(&in.large)
 }
 
-// Gathered returns the bytes that gather was given. They are valid until dropGathered.
+// Gathered returns the bytes that Gather was given. They are valid until DropGathered.
 func (in *Intake) Gathered(pool mem.BufferPool) []byte { return in.large.join(pool) }
 
-// DropGathered gives their memory back.
+// DropGathered gives the memory of the gathered bytes back.
 func (in *Intake) DropGathered(pool mem.BufferPool) {
 	in.large.drop(pool)
 	in.ledger.note(&in.large)
 }
 
-// CheckSequence applies the rules about which frame may come next. first says that none has come.
+// CheckSequence applies the rules about which frame may come next. first means that no frame has come
+// before.
 func (in *Intake) CheckSequence(h frame.Header, first bool) error {
 	if first && (h.Type != frame.Settings || h.Flags.Has(frame.FlagAck)) {
 		if h.LooksLikeHTTP1() {
@@ -149,8 +152,8 @@ func (in *Intake) decode(block []byte, cfg *Config) error {
 	return nil
 }
 
-// decodeFragments is decode for a block that came in several frames. Where it lies in
-// several buffers each is given back as soon as it is decoded, and the list grows only once.
+// decodeFragments is decode for a block that came in several frames. If the block is in several
+// buffers, each buffer is given back as soon as it is decoded, and the list grows only once.
 func (in *Intake) decodeFragments(cfg *Config) error {
 	f := &in.frags
 	if len(f.parts) <= 1 {
@@ -172,8 +175,8 @@ func (in *Intake) decodeFragments(cfg *Config) error {
 	})
 }
 
-// decodeParts has the decoder read a block into headers, by calls of decode. After a panic the
-// decoder is of no further use, and the connection ends.
+// decodeParts calls decode, which has the decoder read a block into headers. After a panic the decoder
+// must not be used again, and the connection ends.
 func (in *Intake) decodeParts(cfg *Config, decode func() error) (err error) {
 	in.headers.forget()
 	in.headers.list.Reset(cfg.maxHeaderList())
@@ -187,7 +190,7 @@ func (in *Intake) decodeParts(cfg *Config, decode func() error) (err error) {
 	return nil
 }
 
-// undecodable makes an error of the HPACK decoder one of the connection.
+// undecodable turns an error of the HPACK decoder into a connection error.
 func undecodable(err error) error {
 	// "A decoding error in a field block MUST be treated as a connection
 	// error of type COMPRESSION_ERROR", section 4.3.

@@ -6,21 +6,21 @@ import "time"
 
 // Keepalive says when to ask a silent peer whether it is still there.
 type Keepalive struct {
-	// Interval is how long the connection may be without input before a PING;
-	// 0 switches keepalive off.
+	// Interval is how long the connection may be without input before we send a PING. 0 switches
+	// keepalive off.
 	Interval time.Duration
 	// Timeout is how long the answer, or any other input, may take.
 	Timeout time.Duration
-	// WithoutStreams asks also while no stream is open.
+	// WithoutStreams means that PINGs are also sent while no stream is open.
 	WithoutStreams bool
 }
 
-// KeepaliveState is where keepalive stands. Pure: the clock is an argument.
+// KeepaliveState is the state of keepalive between two checks. Pure: time is an argument.
 type KeepaliveState struct {
-	asked int64 // when the PING went out, 0 while none is
+	asked int64 // when the unanswered PING went out; 0 means that there is none
 }
 
-// KeepaliveVerdict is what a check asks for.
+// KeepaliveVerdict says what to do after a check.
 type KeepaliveVerdict uint8
 
 // The verdicts.
@@ -31,8 +31,8 @@ const (
 	KeepDead                     // the peer did not answer in time
 )
 
-// Check says what to do at now, when input was last seen at lastRead, and when
-// to check again. All times are nanoseconds of one clock.
+// Check returns what to do at the time now, and after what time to check again. lastRead is when input
+// was last seen. All times are nanoseconds of one clock.
 func (k *KeepaliveState) Check(cfg *Keepalive, now, lastRead int64, streams int) (KeepaliveVerdict, time.Duration) {
 	if k.asked != 0 && lastRead < k.asked {
 		if left := k.asked + int64(cfg.Timeout) - now; left > 0 {
@@ -48,7 +48,6 @@ func (k *KeepaliveState) Check(cfg *Keepalive, now, lastRead int64, streams int)
 		return KeepWaiting, time.Duration(left)
 	}
 	k.asked = now
-	// Where the answer may take longer than the interval, the peer is still asked once in
-	// every interval.
+	// If the answer may take longer than the interval, the peer is still asked once in every interval.
 	return KeepAsk, min(cfg.Timeout, cfg.Interval)
 }

@@ -2,25 +2,26 @@
 
 package protocol
 
-// ledger is memory that the reader has taken and not charged to the account yet. It does so
-// when it has the driver's lock anyway, at the end of its batch at the latest. Owned by the reader.
+// ledger is memory that the reader has taken and not yet charged to the account. The reader charges it
+// when it has the driver's lock anyway, at the end of its batch at the latest. The reader owns it.
 type ledger struct {
 	stream *Stream // to be charged with body and block
 	body   int
 	block  *Shared
 	loose  int     // bytes that the connection holds for itself
-	gained *Shared // what a new memo holds
-	lost   *Shared // what a memo held that is forgotten
+	gained *Shared // memory of a memo that was added
+	lost   *Shared // memory of a memo that was dropped
 }
 
 func (l *ledger) empty() bool {
 	return l.stream == nil && l.loose == 0 && l.gained == nil && l.lost == nil
 }
 
-// maxUncharged is how many bytes of a body need not be charged before the reader waits.
+// maxUncharged is how many bytes of a body may stay uncharged while the reader waits.
 const maxUncharged = 1 << 10
 
-// IsCharged reports whether nothing is left to be charged, or, where soon says that it will be anyway, little.
+// IsCharged reports whether nothing is left to be charged. soon means that the driver will charge the
+// rest soon in any case: then a little may be left.
 func (in *Intake) IsCharged(soon bool) bool {
 	l := in.ledger
 	if soon && l.body <= maxUncharged && l.block == nil {
@@ -29,7 +30,7 @@ func (in *Intake) IsCharged(soon bool) bool {
 	return l.empty()
 }
 
-// note notes by how much p has grown or shrunk since the last call.
+// note records by how much p has grown or shrunk since the last call.
 func (l *ledger) note(p *pile) {
 	l.loose += p.held - p.charged
 	p.charged = p.held

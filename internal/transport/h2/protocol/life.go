@@ -2,42 +2,40 @@
 
 package protocol
 
-// life is where a connection stands between its start and its end. Pure: its methods are
-// what can happen; they change the state, and return what the connection has to do about
-// it.
+// life is the state of a connection from its start to its end. Its methods are the events. They change
+// the state, and return what the connection has to do next. Pure.
 //
-// Three things go on beside each other, each in one direction only:
+// Three things proceed independently, each in one direction only:
 //
 //	stage   fresh -> running -> dead                  (fresh -> dead: closed before Start)
 //	drain   notDraining -> announced -> drainOver     Drain's two GOAWAYs
 //	exit    staying -> leaving -> farewell -> gone    how far we are on the way out
 //
-// "The server connection preface consists of a potentially empty SETTINGS frame that MUST be the
-// first frame the server sends", RFC 9113 section 3.4: while the connection is fresh, a drain and
-// an exit are noted, and nothing is said. start and finish do what is left to do then.
+// "The server connection preface consists of a potentially empty SETTINGS frame that MUST be the first
+// frame the server sends", RFC 9113 section 3.4. So while the connection is fresh, a drain and an exit
+// are recorded, and nothing is sent. start and finish then do what is left to do.
 //
-// The exit begins with Retire, with the second step of a drain, with the peer's GOAWAY, or
-// when the stream ids are used up. From leaving on we open no stream. Once there is none
-// left, the farewell is said: our last GOAWAY. Once that is written we are gone, and only
-// the closing is left. Who breaks a rule is told so by a GOAWAY of its own, after which we
-// are gone at once.
+// The exit begins with Retire, with the second step of a drain, with the peer's GOAWAY, or when the
+// stream ids are used up. From leaving on we open no stream. Once no stream is open, the farewell is
+// queued: our last GOAWAY. Once that is written we are gone, and only closing the connection is left.
+// If the peer breaks a rule, we tell it so in a GOAWAY, and are gone at once.
 type life struct {
 	stage Stage
 	drain drainStage
 	exit  exitStage
 
 	peerLeft  bool // the peer said GOAWAY
-	admitting bool // the reader decides about a stream: the last id counts it, the table not yet
+	admitting bool // the reader decides about a stream that the last id includes and the table does not yet
 	mute      bool // nothing is written any more; the write token is never given back
 }
 
-// Stage is the first of the three.
+// Stage is the first of the three parts of life.
 type Stage uint8
 
 // The stages.
 const (
-	Fresh   Stage = iota // Start is still to come
-	running              // there is a reader, or a parked one
+	Fresh   Stage = iota // Start was not called yet
+	running              // the connection has a reader, or is parked
 	Dead
 )
 
@@ -52,33 +50,33 @@ type drainStage uint8
 
 const (
 	notDraining drainStage = iota
-	announced              // the first GOAWAY is said, streams are still accepted
-	drainOver              // so is the second, and none is
+	announced              // the first GOAWAY is queued, and streams are still accepted
+	drainOver              // the second GOAWAY is queued, and no stream is accepted any more
 )
 
 type exitStage uint8
 
 const (
 	staying  exitStage = iota
-	leaving            // no new streams of ours; closes when the last one is gone
+	leaving            // we open no streams; the connection closes when the last stream is gone
 	farewell           // our last GOAWAY is queued
-	gone               // all is said; only the closing is left
+	gone               // everything is written; only closing the connection is left
 )
 
-// duty is what the connection has to do after something happened: a set.
+// duty is a set of things that the connection has to do after an event.
 type duty uint8
 
 const (
 	sayAnnouncement duty = 1 << iota // the first GOAWAY of a drain, and its PING
 	sayFarewell                      // our last GOAWAY: "Endpoints SHOULD always send a GOAWAY frame before closing a connection", section 6.8
 	refuseWaiters                    // goroutines that wait to open a stream are refused
-	part                             // close: nothing is left to be said
+	part                             // close the connection: nothing is left to send
 )
 
 func (d duty) has(one duty) bool { return d&one != 0 }
 
-// start is the beginning. ok is false if the connection was closed before. d has to be done once
-// the preface is queued.
+// start is the event that Start was called. ok is false if the connection was closed before. The caller
+// does d once it has queued the preface.
 func (l *life) start() (d duty, ok bool) {
 	if l.stage != Fresh {
 		return 0, false
@@ -90,20 +88,20 @@ func (l *life) start() (d duty, ok bool) {
 	return d, true
 }
 
-// kill is the end, for whatever reason. It returns the stage that it ended: dead if it
-// came too late to be the cause.
+// kill ends the connection, for whatever reason. It returns the stage before. That was Dead if the
+// connection had ended already, for another reason.
 func (l *life) kill() (was Stage) {
 	was, l.stage = l.stage, Dead
 	return was
 }
 
-// silence follows a write that failed.
+// silence is the event that a write has failed.
 func (l *life) silence() { l.mute = true }
 
-// drainable reports whether announce is still to come.
+// drainable reports whether announce would begin a drain.
 func (l *life) drainable() bool { return l.stage != Dead && l.drain == notDraining }
 
-// announce is the first step of a drain. There is one at most.
+// announce is the first step of a drain. It does something once at most.
 func (l *life) announce() duty {
 	if !l.drainable() {
 		return 0
@@ -115,8 +113,9 @@ func (l *life) announce() duty {
 	return sayAnnouncement
 }
 
-// endDrain is the second step: whatever is on its way has had its time. It comes more than
-// once, from the PING's answer and from a timer, and once counts.
+// endDrain is the second step of a drain: streams that were on their way have had their time. Both the
+// PING's answer and a timer lead to it, so it may be called more than once, and only the first call
+// counts.
 func (l *life) endDrain() duty {
 	if l.stage != running || l.drain != announced {
 		return 0
@@ -130,7 +129,7 @@ func (l *life) endDrain() duty {
 	return d
 }
 
-// leave makes the connection end when its last stream has.
+// leave makes the connection end when its last stream has ended.
 func (l *life) leave() duty {
 	if l.stage == Dead {
 		return 0
@@ -139,10 +138,10 @@ func (l *life) leave() duty {
 	return refuseWaiters
 }
 
-// peerLeaves is the peer's GOAWAY.
+// peerLeaves is the event that the peer has sent GOAWAY.
 //
-// "Receivers of a GOAWAY frame MUST NOT open additional streams on the connection",
-// section 6.8. A server opens none anyway, and its client still may.
+// "Receivers of a GOAWAY frame MUST NOT open additional streams on the connection", section 6.8. A
+// server opens none anyway, and its client still may.
 func (l *life) peerLeaves(side Side) duty {
 	l.peerLeft = true
 	if side == Server {
@@ -151,14 +150,14 @@ func (l *life) peerLeaves(side Side) duty {
 	return l.leave()
 }
 
-// admit begins the reader's decision about a stream that the peer opens, decided ends it.
-// A GOAWAY that is said in between names the stream as accepted, so that the connection
-// must not part before the stream is in the table, or refused.
+// admit begins the reader's decision about a stream that the peer opens, and decided ends it. A GOAWAY
+// that is queued in between names the stream as accepted. So the connection must not close before the
+// stream is in the table, or refused.
 func (l *life) admit()   { l.admitting = true }
 func (l *life) decided() { l.admitting = false }
 
-// finish goes on with the exit when nothing is left to do. It is called whenever that may be
-// so, with how many streams are open, and whether something is still to be written.
+// finish continues the exit if nothing else is left to do. It is called whenever that may be the case.
+// streams is how many streams are open, and unsent says whether output is still to be written.
 func (l *life) finish(streams int, unsent bool) duty {
 	if l.stage != running || l.admitting || streams > 0 {
 		return 0
@@ -177,24 +176,24 @@ func (l *life) finish(streams int, unsent bool) duty {
 	return 0
 }
 
-// breakOff ends the conversation because the peer broke a rule. can reports whether the
-// peer can be told so, said whether a farewell has named it a last stream before.
+// breakOff ends the connection because the peer broke a rule. can reports whether the peer can still be
+// told. said reports whether a farewell has already named a last stream.
 func (l *life) breakOff() (can, said bool) {
 	if l.stage == Dead || l.mute {
 		return false, false
 	}
 	said = l.exit == farewell
-	l.exit = gone // no new streams, and no farewell but this
+	l.exit = gone // no new streams, and no farewell except this GOAWAY
 	return true, said
 }
 
-// opens reports whether we may open a stream, ids and the peer's limit aside.
+// opens reports whether we may open a stream, apart from stream ids and the peer's limit.
 func (l *life) opens() bool {
 	return l.stage != Dead && l.drain == notDraining && l.exit == staying && !l.mute
 }
 
-// takesNone reports whether our last GOAWAY is said: a stream that the peer opens after
-// that is above the last one it named.
+// takesNone reports whether our last GOAWAY is queued. A stream that the peer opens after that is above
+// the last stream that the GOAWAY named.
 func (l *life) takesNone() bool { return l.exit >= farewell }
 
 func (l *life) dead() bool { return l.stage == Dead }

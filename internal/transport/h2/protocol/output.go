@@ -9,25 +9,25 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
-// The PINGs we send are told apart by their eight bytes.
+// The eight bytes of a PING that we send say what it is for.
 var (
 	bdpPing   = [8]byte{'b', 'd', 'p'}
 	AlivePing = [8]byte{'a', 'l', 'i', 'v', 'e'}
 	DrainPing = [8]byte{'d', 'r', 'a', 'i', 'n'}
 )
 
-// noLimit is a limit that the peer did not set.
+// noLimit is the value of a limit that the peer did not set.
 const noLimit = math.MaxUint32
 
-// output is what has to be written, and who writes it.
+// output is what has to be written, and which goroutine writes it.
 type output struct {
 	cfg     *Config      // the connection's; immutable
 	buf     Parcel       // frames in wire format
-	coder   *coder       // what encodes header blocks; nil while the connection is parked
-	sending hpack.Frozen // its HPACK state while it is nil
+	coder   *coder       // encodes header blocks; nil while the connection is parked
+	sending hpack.Frozen // the HPACK state of coder while that is nil
 
 	updates int32  // window updates in buf
-	replies uint16 // other frames in buf that the peer caused; maxReplies keeps it small
+	replies uint16 // other frames in buf that the peer caused; MaxReplies keeps it small
 
 	token  tokenState
 	reader ReaderState
@@ -42,15 +42,15 @@ type tokenState uint8
 
 const (
 	tokenFree    tokenState = iota
-	tokenHeld               // somebody writes, and calls Take again
-	tokenOffered            // somebody writes, and has no need to: see Conn.Offer
+	tokenHeld               // a goroutine writes, and will call Take again
+	tokenOffered            // a goroutine writes, and need not call Take again: see Conn.Offer
 )
 
 func newOutput(cfg *Config) output {
 	return output{cfg: cfg, maxFrame: frame.MinMaxFrameSize, maxHeaderList: noLimit}
 }
 
-// unsent reports whether anything was not handed to the system yet.
+// unsent reports whether there is output that the system has not taken yet.
 func (o *output) unsent() bool { return o.token != tokenFree || !o.buf.empty() }
 
 // drop frees what is queued.
@@ -67,15 +67,15 @@ func (o *output) take() Parcel {
 	return b
 }
 
-// full reports whether the peer has made us queue so much that nothing more should be read
-// before some of it is written. streams is how many are open; opening says that the peer
-// wants to open another, and so to be sent more.
+// full reports whether the peer has made us queue so much that nothing more should be read before some
+// of it is written. streams is how many are open. opening means that the peer wants to open another
+// stream, which causes more output.
 func (o *output) full(streams int, opening bool) bool {
 	return o.replies > MaxReplies || int(o.updates) > maxUpdates+updatesPerStream*streams ||
 		opening && o.buf.Size() > MaxOutput
 }
 
-// room makes room for a frame with n bytes of payload, and returns what to append it to.
+// room makes room for a frame with n bytes of payload, and returns the slice to append the frame to.
 func (o *output) room(n int) []byte {
 	o.buf.reserve(frame.HeaderLen+n, o.cfg.Pool)
 	return o.buf.held.b
@@ -116,10 +116,11 @@ func (o *output) goAway(last uint32, code frame.ErrCode, debug string) {
 	o.buf.adopt(frame.AppendGoAway(o.room(256), last, code, []byte(debug)), o.cfg.Pool)
 }
 
-// endOfData is the empty DATA frame that ends a stream.
+// endOfData queues the empty DATA frame that ends a stream.
 func (o *output) endOfData(id uint32) { o.buf.held.b = frame.AppendDataHeader(o.room(0), id, 0, true) }
 
-// headers encodes the fields of f.
+// headers encodes the fields of f as a HEADERS frame, and CONTINUATION frames if they need more than
+// one.
 func (o *output) headers(id uint32, f FieldSource, end bool) {
 	o.buf.reserve(1<<10, o.cfg.Pool)
 	start := len(o.buf.held.b)
@@ -132,8 +133,8 @@ func (o *output) headers(id uint32, f FieldSource, end bool) {
 	o.buf.adopt(frame.FinishHeaders(block, start, id, end, o.maxFrame), o.cfg.Pool)
 }
 
-// encoder returns the coder. After the connection was parked it is made anew, from the
-// HPACK state that freeze kept.
+// encoder returns the coder. If there is none, as after the connection was parked, it makes one from
+// the HPACK state that freeze kept.
 func (o *output) encoder() *coder {
 	if o.coder == nil {
 		e := coders.Get().(*coder)
@@ -147,7 +148,7 @@ func (o *output) encoder() *coder {
 	return o.coder
 }
 
-// freeze keeps the coder's HPACK state, and gives the coder back.
+// freeze keeps the coder's HPACK state, and gives the coder back to the pool.
 func (o *output) freeze() {
 	e := o.coder
 	if e == nil {
@@ -157,8 +158,8 @@ func (o *output) freeze() {
 	o.dropCoder()
 }
 
-// freezeIfSlim follows each block that is encoded: while the connection is parked no reader
-// gives the coder back.
+// freezeIfSlim is called after each block that was encoded. While the connection is parked there is no
+// reader that would give the coder back, so freezeIfSlim does.
 func (o *output) freezeIfSlim() {
 	if o.reader == readerAway {
 		o.freeze()

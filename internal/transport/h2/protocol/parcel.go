@@ -9,43 +9,43 @@ import (
 )
 
 const (
-	parcelSize = 16 << 10 // what a parcel begins with
-	// DATA is not added to a parcel past this many bytes, or what Config says
-	// within these bounds.
+	parcelSize = 16 << 10 // the initial size of a parcel's buffer, in bytes
+	// No DATA is added to a parcel that has so many bytes. Config.WriteBuffer sets the number, within
+	// these bounds.
 	minMaxParcel = 256 << 10
 	maxMaxParcel = 1 << 20
 )
 
-// Parcel is encoded frames in a pooled buffer that grows by moving to a larger one, and
-// between them pieces of messages, which lie where they are. The zero value holds nothing.
+// Parcel is encoded frames, and between them pieces of messages that are not copied. The frames are in
+// a pooled buffer, which is replaced by a larger one when it is full. The zero value holds nothing.
 type Parcel struct{ held *held }
 
-// held is what a Parcel holds.
+// held has the contents of a Parcel.
 type held struct {
-	b      []byte  // all but the pieces; not empty if there are any
-	p      *[]byte // what of b goes back to the pool; nil if b has outgrown it
+	b      []byte  // everything except the pieces; not empty if there are pieces
+	p      *[]byte // the pooled buffer that b is in; nil if an append has moved b out of it
 	pieces []piece
 	size   int      // of all pieces, in bytes
-	vector [][]byte // room for what Parcel.Vector returns
+	vector [][]byte // memory for the result of Parcel.Vector
 
 	borrowed bool // a piece may be Borrowed
 }
 
 // piece is a part of a message that was not copied.
 type piece struct {
-	at   int // it stands before this byte of held.b
+	at   int // the piece precedes this byte of held.b
 	data []byte
-	ref  mem.Buffer // is freed with the parcel
+	ref  mem.Buffer // freed with the parcel
 }
 
-// maxPooledPieces is how many pieces a held may have room for that is kept for another parcel.
+// maxPooledPieces is the largest capacity of pieces in a held that is kept for another parcel.
 const maxPooledPieces = 256
 
 var heldPool = sync.Pool{New: func() any { return new(held) }}
 
 func (o *Parcel) empty() bool { return o.held == nil || len(o.held.b) == 0 }
 
-// Head is all but the pieces.
+// Head returns everything except the pieces.
 func (o *Parcel) Head() []byte {
 	if o.held == nil {
 		return nil
@@ -53,7 +53,7 @@ func (o *Parcel) Head() []byte {
 	return o.held.b
 }
 
-// Size is how many bytes have to be written.
+// Size returns how many bytes have to be written.
 func (o *Parcel) Size() int {
 	if o.held == nil {
 		return 0
@@ -61,13 +61,13 @@ func (o *Parcel) Size() int {
 	return len(o.held.b) + o.held.size
 }
 
-// memory is how many bytes are held.
+// memory returns how many bytes of memory are held.
 func (o *Parcel) memory() int { return o.Size() + o.spare() }
 
-// Whole reports whether all is in b.
+// Whole reports whether there are no pieces, so that Head is the whole parcel.
 func (o *Parcel) Whole() bool { return o.held == nil || len(o.held.pieces) == 0 }
 
-// spare is how many bytes can be appended without growing.
+// spare returns how many bytes can be appended without growing.
 func (o *Parcel) spare() int {
 	if o.held == nil {
 		return 0
@@ -75,8 +75,8 @@ func (o *Parcel) spare() int {
 	return cap(o.held.b) - len(o.held.b)
 }
 
-// reserve makes room for n more bytes, so that the appends that follow do not
-// leave the pooled memory. n is above 0.
+// reserve makes room for n more bytes, so that the following appends stay in the pooled memory. n must
+// be above 0.
 func (o *Parcel) reserve(n int, pool mem.BufferPool) {
 	if o.spare() >= n {
 		return
@@ -100,8 +100,8 @@ func (o *Parcel) Copy(data []byte, pool mem.BufferPool) {
 	}
 }
 
-// Lend appends data without a copy, which is not the first thing that is appended. It lies in
-// ref, which is the parcel's from then on.
+// Lend appends data without a copy. Something must have been appended by a copy before. data is in ref,
+// which belongs to the parcel from then on.
 func (o *Parcel) Lend(data []byte, ref mem.Buffer) {
 	o.held.pieces = append(o.held.pieces, piece{len(o.held.b), data, ref})
 	o.held.size += len(data)
@@ -110,8 +110,8 @@ func (o *Parcel) Lend(data []byte, ref mem.Buffer) {
 	}
 }
 
-// add appends what is in b without a copy, if that is at least uncopied bytes. b is the parcel's from
-// then on.
+// add appends the bytes of b, without a copy if there are at least uncopied bytes. b belongs to the
+// parcel from then on.
 func (o *Parcel) add(b mem.Buffer, uncopied int, pool mem.BufferPool) {
 	data := b.ReadOnlyData()
 	if len(data) >= uncopied {
@@ -122,8 +122,8 @@ func (o *Parcel) add(b mem.Buffer, uncopied int, pool mem.BufferPool) {
 	b.Free()
 }
 
-// Vector returns what follows the first off bytes, where there are pieces: a part of b, a piece,
-// and so on, and the rest of b. Any of these may be empty. It is valid until the next call.
+// Vector returns what follows the first off bytes: a part of Head, a piece, and so on, and the rest of
+// Head. Any of these may be empty. There must be pieces. The result is valid until the next call.
 func (o *Parcel) Vector(off int) [][]byte {
 	v, from := o.held.vector[:0], 0
 	for i := range o.held.pieces {
@@ -141,8 +141,8 @@ func (o *Parcel) Vector(off int) [][]byte {
 	return v
 }
 
-// adopt takes b, which an append made of held.b and which may have outgrown the
-// pooled memory.
+// adopt stores b as held.b. b is the result of appends to held.b, and may have outgrown the pooled
+// memory.
 func (o *Parcel) adopt(b []byte, pool mem.BufferPool) {
 	if p := o.held.p; p != nil && &b[:1][0] != &(*p)[:1][0] {
 		o.held.own(nil, pool)
@@ -158,7 +158,7 @@ func (o *Parcel) Free(pool mem.BufferPool) {
 	*o = Parcel{}
 }
 
-// own makes p what goes back to the pool, in the place of what does now.
+// own gives the current pooled buffer back to the pool, and stores p in its place.
 func (h *held) own(p *[]byte, pool mem.BufferPool) {
 	if h.p != nil {
 		pool.Put(h.p)

@@ -7,14 +7,14 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// partDecoder decodes a field block that lies in several parts. It copies only the fields
-// that begin in one part and end in another.
+// partDecoder decodes a field block that is in several buffers, the parts. It copies only fields that
+// begin in one part and end in another.
 type partDecoder struct {
 	dec  *hpack.Decoder
 	list *hpack.List
 	pool mem.BufferPool
-	cut  *[]byte // lent: the beginning of a field that goes on in the next part; nil: none
-	need int     // how long cut has to be before it is worth decoding again
+	cut  *[]byte // from pool: the beginning of a field that continues in the next part; nil: none
+	need int     // the length of cut from which decoding can continue
 	left int     // bytes of the block that are still to come
 
 	reserved bool
@@ -37,8 +37,8 @@ func (d *partDecoder) add(p []byte) error {
 	return d.decode(p, 0)
 }
 
-// decode decodes p, and keeps a field that is not complete at its end as cut. In the same
-// part ahead more bytes follow.
+// decode decodes p. If p ends within a field, decode keeps the beginning of that field as cut. ahead
+// more bytes of the same part follow p.
 func (d *partDecoder) decode(p []byte, ahead int) error {
 	left := ahead + d.left
 	n, need, err := d.dec.DecodePart(p, d.list, left > 0)
@@ -48,7 +48,7 @@ func (d *partDecoder) decode(p []byte, ahead int) error {
 	old := d.cut
 	d.cut = nil
 	if rest := p[n:]; len(rest) > 0 {
-		// The length that a field declares may be more than what the block has left.
+		// The field may declare a length that is more than the rest of the block.
 		d.cut, d.need = d.pool.Get(min(need, len(rest)+left)), need
 		*d.cut = append((*d.cut)[:0], rest...)
 	}
@@ -58,9 +58,9 @@ func (d *partDecoder) decode(p []byte, ahead int) error {
 	return nil
 }
 
-// reserve makes room in the list for what is left of the block, once: it would be copied
-// again and again as it grows. A block that is mostly one field, which is then in cut, has
-// no room reserved.
+// reserve makes room in the list for the rest of the block, once. Otherwise the list would be copied
+// again and again while it grows. No room is reserved for a block that is mostly one field, the one in
+// cut.
 func (d *partDecoder) reserve() {
 	if d.reserved || d.cut != nil && d.need > d.left/2 {
 		return
@@ -69,7 +69,7 @@ func (d *partDecoder) reserve() {
 	d.list.Grow(d.left)
 }
 
-// close gives back what is left after an error.
+// close gives back the memory that is left after an error.
 func (d *partDecoder) close() {
 	if d.cut != nil {
 		d.pool.Put(d.cut)

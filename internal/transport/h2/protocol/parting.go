@@ -8,7 +8,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// do does what an event of life asks for. The caller flushes what it queues.
+// do does what an event of life has returned. It only queues frames: the caller makes sure that they
+// are written.
 func (c *Conn) do(d duty) {
 	if d.has(sayAnnouncement) {
 		e := c.ending()
@@ -30,22 +31,23 @@ func (c *Conn) do(d duty) {
 	}
 }
 
-// Finish goes on with the end of a connection that is on its way out: it says farewell once no stream is
-// open, and asks for the connection to be closed once all is written. It is called again when the writer stops.
+// Finish continues the end of a connection that is on its way out. Once no stream is open it queues the
+// farewell. Once everything is written it asks for the connection to be closed. It is called again when
+// the writer stops.
 func (c *Conn) Finish() {
 	if c.life.exit != staying {
 		c.do(c.life.finish(c.streams.open(), c.out.unsent()))
 	}
 }
 
-// Leave makes the connection end when its last stream has, and lets us open no other.
+// Leave makes the connection end when its last stream has ended, and lets us open no other stream.
 func (c *Conn) Leave() {
 	c.do(c.life.leave())
 	c.Finish()
 }
 
-// Drain is the first step of a drain; both of its GOAWAYs have code and debug. It reports false if nothing is
-// said now: that step was taken before, or Start will say it.
+// Drain takes the first step of a drain. Both GOAWAYs of the drain have code and debug. It returns
+// false if it queues nothing now: either the first step was taken before, or Start will take it.
 func (c *Conn) Drain(code frame.ErrCode, debug string) (said bool) {
 	if c.life.drainable() {
 		c.ending().reason = drainReason{code, debug}
@@ -55,8 +57,8 @@ func (c *Conn) Drain(code frame.ErrCode, debug string) (said bool) {
 	return d != 0
 }
 
-// Start is the beginning: it queues the preface. ok is false if the connection was closed before. drains
-// reports that the first step of a drain was taken, which Drain was called for before.
+// Start starts the connection: it queues the preface. ok is false if the connection was closed before.
+// drains reports whether Start took the first step of a drain, because Drain was called before.
 func (c *Conn) Start() (drains, ok bool) {
 	d, ok := c.life.start()
 	if !ok {
@@ -68,10 +70,10 @@ func (c *Conn) Start() (drains, ok bool) {
 	return d.has(sayAnnouncement), true
 }
 
-// CanDrain reports whether drain is still to come.
+// CanDrain reports whether Drain would begin a drain.
 func (c *Conn) CanDrain() bool { return c.life.drainable() }
 
-// EndDrain is the second step.
+// EndDrain takes the second step of a drain.
 func (c *Conn) EndDrain() {
 	if d := c.life.endDrain(); d != 0 {
 		c.do(d)
@@ -79,8 +81,8 @@ func (c *Conn) EndDrain() {
 	}
 }
 
-// SayGoAway tells the peer which rule it broke. sent is woken when the system has that frame, or can't
-// have it. It reports false if the peer can't be told.
+// SayGoAway queues a GOAWAY that tells the peer which rule it broke. sent is woken when the system has
+// taken that frame, or never will. SayGoAway returns false if the peer can't be told.
 func (c *Conn) SayGoAway(ce *ConnError, sent Waiter) bool {
 	can, said := c.life.breakOff()
 	if !can {
@@ -98,8 +100,7 @@ func (c *Conn) SayGoAway(ce *ConnError, sent Waiter) bool {
 	return true
 }
 
-// peerLeaves obeys the peer's GOAWAY f. It returns the streams that the peer will not
-// process.
+// peerLeaves handles the peer's GOAWAY f. It returns the streams that the peer will not process.
 func (c *Conn) peerLeaves(f frame.GoAwayFrame) (lost []*Stream, err error) {
 	if c.life.peerLeft && f.LastStreamID > c.end.lastAccepted {
 		// "Endpoints MUST NOT increase the value they send in the last stream
@@ -118,10 +119,12 @@ func (c *Conn) peerLeaves(f frame.GoAwayFrame) (lost []*Stream, err error) {
 	return c.streams.ours(f.LastStreamID, highest), nil
 }
 
-// maxComplaint is how many bytes of debug data a server keeps: only its log has them.
+// maxComplaint is how many bytes of the GOAWAY's debug data a server keeps: it uses them only for its
+// log.
 const maxComplaint = 1 << 10
 
-// noteComplaint keeps what a GOAWAY complains of, unless the last one said the same.
+// noteComplaint keeps the code and debug data of a GOAWAY with an error, unless the last one had the
+// same.
 func (c *Conn) noteComplaint(f frame.GoAwayFrame) {
 	debug := f.Debug
 	if c.streams.side == Server {

@@ -8,18 +8,18 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Pieces is a message to send. Most are in one piece, which takes no list of its own. The holder of
-// it holds a reference to each of them.
+// Pieces is a message to send, as a list of buffers. Most messages are one buffer, which needs no
+// slice. The holder of a Pieces holds a reference to each buffer.
 type Pieces struct {
 	first mem.Buffer // nil: there is none
 	rest  mem.BufferSlice
 	n     int // bytes in all
 }
 
-// OnePiece is a message that lies in b.
+// OnePiece returns the message that is in b.
 func OnePiece(b mem.Buffer) Pieces { return Pieces{first: b, n: b.Len()} }
 
-// PiecesOf is the message that s is. Both hold the same references.
+// PiecesOf returns the message that is in s. s and the result hold the same references.
 func PiecesOf(s mem.BufferSlice) Pieces {
 	if len(s) == 0 {
 		return Pieces{}
@@ -27,10 +27,10 @@ func PiecesOf(s mem.BufferSlice) Pieces {
 	return Pieces{first: s[0], rest: s[1:], n: s.Len()}
 }
 
-// Len is how many bytes there are.
+// Len returns the length of the message in bytes.
 func (p *Pieces) Len() int { return p.n }
 
-// All are the pieces in their order.
+// All returns the pieces in their order.
 func (p *Pieces) All() iter.Seq[mem.Buffer] {
 	return func(yield func(mem.Buffer) bool) {
 		if p.first == nil || !yield(p.first) {
@@ -60,7 +60,7 @@ func (p *Pieces) Free() {
 	}
 }
 
-// Materialize returns a copy of all bytes, nil if there are none.
+// Materialize returns a copy of all bytes, or nil if there are none.
 func (p *Pieces) Materialize() []byte {
 	if p.n == 0 {
 		return nil

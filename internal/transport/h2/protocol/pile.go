@@ -4,11 +4,10 @@ package protocol
 
 import "google.golang.org/grpc/mem"
 
-// pile collects bytes that arrive one piece after the other, such as the fragments of a field
-// block, when it is not known how many there will be. They are copied to a list of pooled
-// buffers, the parts, and join makes one piece of them when all are there. A single buffer
-// would have to grow: each time all bytes would be copied, and the old buffer be held
-// beside the new one. Owned by the reader.
+// pile collects bytes that arrive piece by piece, such as the fragments of a field block, when it is
+// not known how many will come. It copies them to a list of pooled buffers, the parts, and join makes
+// one buffer of them when all have come. A single buffer would have to grow: each time all bytes would
+// be copied, and the old buffer would be held together with the new one. The reader owns it.
 type pile struct {
 	size    int       // bytes collected
 	held    int       // capacity of the parts, in bytes
@@ -22,9 +21,9 @@ const (
 	maxPart = 64 << 10
 )
 
-// add copies b to the end of the last part, and the rest to new ones. A new part has room for
-// that rest, and for as much as the pile has already, within the bounds: so a pile holds at
-// most about twice its size, and has few parts.
+// add copies b to the end of the last part, and the rest to new parts. A new part has room for that
+// rest, and for as much as the pile has already, within the bounds. So a pile holds at most about twice
+// its size, and has few parts.
 func (p *pile) add(b []byte, pool mem.BufferPool) {
 	if n := len(p.parts); n > 0 {
 		b = p.fill(p.parts[n-1], b)
@@ -38,7 +37,7 @@ func (p *pile) add(b []byte, pool mem.BufferPool) {
 	}
 }
 
-// fill copies of b to part what fits there, and returns the rest.
+// fill copies as much of b to part as fits, and returns the rest.
 func (p *pile) fill(part *[]byte, b []byte) []byte {
 	n := min(len(b), cap(*part)-len(*part))
 	*part = append(*part, b[:n]...)
@@ -46,8 +45,8 @@ func (p *pile) fill(part *[]byte, b []byte) []byte {
 	return b[n:]
 }
 
-// shift removes the first part, which there must be. The caller owns it then, and puts it
-// back into the pool.
+// shift removes and returns the first part. There must be one. The caller owns it from then on, and
+// puts it back into the pool.
 func (p *pile) shift() *[]byte {
 	part := p.parts[0]
 	p.parts[0] = nil
@@ -57,7 +56,7 @@ func (p *pile) shift() *[]byte {
 	return part
 }
 
-// join makes the parts one, and returns its bytes. They are valid until drop.
+// join joins the parts into one, and returns its bytes. They are valid until drop.
 func (p *pile) join(pool mem.BufferPool) []byte {
 	if len(p.parts) == 0 {
 		return nil
@@ -76,7 +75,7 @@ func (p *pile) join(pool mem.BufferPool) []byte {
 	return *p.parts[0]
 }
 
-// drop gives the memory back. charged stays, for the ledger to take it off.
+// drop gives the memory back. It does not change charged, so that the ledger can take that amount off.
 func (p *pile) drop(pool mem.BufferPool) {
 	for _, part := range p.parts {
 		pool.Put(part)

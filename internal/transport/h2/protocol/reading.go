@@ -4,21 +4,21 @@ package protocol
 
 import "google.golang.org/grpc/internal/transport/h2/hpack"
 
-// ReaderState is what the reader does, as far as it matters to goroutines that queue frames.
+// ReaderState says what the reader does, as far as goroutines that queue frames have to know.
 type ReaderState uint8
 
 // What the reader may do.
 const (
 	ReaderWaits ReaderState = iota // it waits for input, or is about to
-	ReaderWorks                    // it has more input in its buffer, and writes what is queued when it has dealt with that
-	readerAway                     // the connection is parked, or about to be: what isn't needed then is given back
+	ReaderWorks                    // it has more input in its buffer, and writes what is queued after that
+	readerAway                     // the connection is parked, or about to be, and holds only what it needs then
 )
 
 // SetReader says what the reader does from now on.
 func (c *Conn) SetReader(s ReaderState) { c.out.reader = s }
 
-// EndBatch follows the last frame that has arrived: the reader is about to wait. records is the memory,
-// in bytes, that the layer of a security protocol holds of an incomplete record.
+// EndBatch ends a batch: all frames that have arrived are handled, and the reader is about to wait.
+// records is the memory, in bytes, of an incomplete record that the layer of a security protocol holds.
 func (c *Conn) EndBatch(in *Intake, records int) {
 	c.enter(in)
 	c.SetHeard(true)
@@ -31,17 +31,18 @@ func (c *Conn) EndBatch(in *Intake, records int) {
 	}
 }
 
-// CanSkipEndBatch reports whether EndBatch has nothing to do now, and nobody is needed to write what is queued.
+// CanSkipEndBatch reports whether EndBatch would do nothing now, and no goroutine is needed to write
+// what is queued.
 func (c *Conn) CanSkipEndBatch(in *Intake) bool {
 	return c.out.reader == ReaderWaits && in.ledger.empty() && c.account.records == 0 && !c.life.mute &&
 		(c.out.token != tokenFree || !c.sendable())
 }
 
-// Charge charges what the reader has taken.
+// Charge charges the account for what the reader has taken.
 func (c *Conn) Charge(in *Intake) { c.enter(in) }
 
-// Park gives back what only a busy connection needs: the reader goes away. kept is what Intake.Keep
-// returned, records as with endBatch.
+// Park gives back what only a busy connection needs: the reader goes away. kept is the result of
+// Intake.Keep. records is described with EndBatch.
 func (c *Conn) Park(kept hpack.Kept, records int) {
 	c.out.reader = readerAway
 	c.account.records = uint32(records)
@@ -51,35 +52,39 @@ func (c *Conn) Park(kept hpack.Kept, records int) {
 	c.streams.trim()
 }
 
-// Unpark is for a reader that has come back. It returns what Intake.Begin needs, if that was
-// released.
+// Unpark is called when a parked connection gets a reader again. It returns the argument kept of
+// Intake.Begin, which is needed if the Intake was released.
 func (c *Conn) Unpark() hpack.Kept {
 	c.out.reader = ReaderWaits
 	return c.streams.byID.takeKept()
 }
 
-// BlockReader has WakeReader asked for when it may be that less is queued, or fewer handlers run.
+// BlockReader says that the reader waits. From now on WakeReader is asked for, once, when less may be
+// queued or fewer handlers may run.
 func (c *Conn) BlockReader() { c.streams.handlers.blocked = true }
 
-// ReaderBlocked reports whether the reader waits since BlockReader.
+// ReaderBlocked reports whether the reader still waits after BlockReader.
 func (c *Conn) ReaderBlocked() bool { return c.streams.handlers.blocked }
 
-// EndWait takes BlockReader back. It reports false if WakeReader was asked for.
+// EndWait ends the wait that BlockReader began. It returns false if that wait is over: WakeReader was
+// asked for.
 func (c *Conn) EndWait() bool {
 	was := c.streams.handlers.blocked
 	c.streams.handlers.blocked = false
 	return was
 }
 
-// wakeReader ends a wait of the reader's, which then looks again.
+// wakeReader asks for WakeReader, if the reader waits. The reader then checks again whether it has to
+// wait.
 func (c *Conn) wakeReader() {
 	if c.EndWait() {
 		c.todo |= WakeReader
 	}
 }
 
-// IsHopeless reports whether the reader waited too long for a handler to return, and none has since.
+// IsHopeless reports whether the reader has waited too long for a handler to return, and none has
+// returned since.
 func (c *Conn) IsHopeless() bool { return c.streams.handlers.hopeless }
 
-// WaitedTooLong follows a wait for handlers that took too long.
+// WaitedTooLong records that the reader has waited for handlers for too long.
 func (c *Conn) WaitedTooLong() { c.streams.handlers.hopeless = c.IsCrowded() }

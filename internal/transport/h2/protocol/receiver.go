@@ -2,33 +2,31 @@
 
 package protocol
 
-// Receiver is what arrives for one stream. Its methods are called by the
-// reader, one at a time and without any lock of the connection's. They must not
-// block. After Reset, which may come at any moment from elsewhere, the frame at
-// hand may still be delivered.
+// Receiver takes what arrives for one stream. The reader calls its methods, one at a time and without
+// any lock of the connection. They must not block. Another goroutine may call Reset at any moment; the
+// current frame may still be delivered after that.
 type Receiver interface {
-	// OnHeaders brings a field block: on a client each one, on a server those after the
-	// first, which Handler.Accept gets. b is valid during the call. An error resets the
-	// stream, with the code of a frame.Error if it is one, else with CANCEL.
+	// OnHeaders delivers a field block: on a client every block, on a server the blocks after the
+	// first, which Handler.Accept gets. b is valid during the call. An error resets the stream, with
+	// the code of a frame.Error if it is one, else with CANCEL.
 	OnHeaders(b *HeaderBlock, end bool) error
-	// Take brings the next bytes of the body, which are valid during the call. Memory for
-	// the bytes that follow it may reserve up to ahead, which is more than 0.
+	// Take delivers the next bytes of the body, which are valid during the call. It may reserve up to
+	// ahead bytes of memory for the bytes that follow p. ahead is more than 0.
 	//
-	// Take and Filled return by how many bytes the memory has grown, since the last call of
-	// either, that the stream holds for what has arrived and was not taken. What was given
-	// to Consume and Refund meanwhile is not subtracted again.
+	// Take and Filled return by how many bytes the stream's memory has grown since the last call of
+	// either: the memory for what has arrived and the application has not taken. They do not subtract
+	// what was given to Consume and Refund meanwhile.
 	Take(p []byte, ahead int) (grew int, err error)
-	// Space returns memory, of at most n bytes, to which the next bytes of the body are
-	// read, none of which has arrived yet, and Filled says how many were: so a large
-	// message needs no copy. Space may reserve no more than ahead bytes, or about as many
-	// as have arrived. Where that is not enough it returns nil; Filled is not called then,
-	// and Take follows.
+	// Space returns memory, of at most n bytes, for the next bytes of the body, none of which has
+	// arrived yet. The reader reads into it, and Filled says how many bytes it has read. So a large
+	// message needs no copy. Space may reserve no more than ahead bytes, or about as many as have
+	// arrived. If that is not enough it returns nil; then Take follows, and Filled is not called.
 	Space(n, ahead int) []byte
 	Filled(n int) (grew int, err error)
-	// OnEnd says that the peer ended the stream with a DATA frame, or that a
-	// stream was opened and ended by the same HEADERS. An error is as that of OnHeaders.
+	// OnEnd says that the peer has ended the stream with a DATA frame, or that one HEADERS frame has
+	// opened and ended the stream. An error has the same effect as one of OnHeaders.
 	OnEnd() error
-	// OnAbort says that the stream is over for any other reason than the end
-	// of both sides. It is called at most once, and nothing after it.
+	// OnAbort says that the stream is over for any reason other than the end of both sides. It is
+	// called at most once, and no other method is called after it.
 	OnAbort(err *StreamError)
 }

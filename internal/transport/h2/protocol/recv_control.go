@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// OnReset takes a RST_STREAM. It returns the stream that it ends, and what to tell it; nil for one that is
-// over.
+// OnReset handles RST_STREAM. It returns the stream that it ends and what to tell its Receiver, or a
+// nil stream if that stream was over already.
 func (c *Conn) OnReset(in *Intake, h frame.Header, p []byte) (s *Stream, why *StreamError, err error) {
 	code, err := frame.ParseRSTStream(h, p)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Conn) OnReset(in *Intake, h frame.Header, p []byte) (s *Stream, why *St
 	return s, &StreamError{Code: code, Remote: true, Unprocessed: code == frame.RefusedStream}, nil
 }
 
-// OnWindowUpdate takes a WINDOW_UPDATE.
+// OnWindowUpdate handles WINDOW_UPDATE.
 func (c *Conn) OnWindowUpdate(in *Intake, h frame.Header, p []byte) error {
 	inc, err := frame.ParseWindowUpdate(h, p)
 	if err != nil {
@@ -56,13 +56,13 @@ func (c *Conn) OnWindowUpdate(in *Intake, h frame.Header, p []byte) error {
 
 // PingResult is what a PING means to the driver.
 type PingResult struct {
-	Answer  bool // it answers one of ours
-	Drained bool // the one between the two steps of a drain: the second follows after a moment
+	Answer  bool // it answers a PING of ours
+	Drained bool // it answers the PING between the two steps of a drain: the driver takes the second step a moment later
 	Streams int  // how many are open
 	Sent    bool // HEADERS or DATA went out since the last PING
 }
 
-// OnPing takes a PING, at now.
+// OnPing handles a PING that arrived at the time now.
 func (c *Conn) OnPing(in *Intake, h frame.Header, p []byte, now time.Duration) (PingResult, error) {
 	data, err := frame.ParsePing(h, p)
 	if err != nil {
@@ -78,7 +78,8 @@ func (c *Conn) OnPing(in *Intake, h frame.Header, p []byte, now time.Duration) (
 	return PingResult{Streams: c.streams.open(), Sent: sent}, nil
 }
 
-// onPingAck takes the answer to a PING of ours. One to keepalive's is input like any other.
+// onPingAck handles the answer to one of our PINGs. The answer to a PING of keepalive needs no handling
+// beyond that of any input.
 func (c *Conn) onPingAck(data [8]byte, now time.Duration) (drained bool) {
 	switch data {
 	case bdpPing:
@@ -87,7 +88,7 @@ func (c *Conn) onPingAck(data [8]byte, now time.Duration) (drained bool) {
 			c.lowerWindows(n)
 			return false
 		}
-		c.GrowWindows(n) // also where nothing changed: streams may have ended that kept windows small
+		c.GrowWindows(n) // also if nothing changed: streams that kept windows small may have ended
 		c.out.windowUpdate(0, c.windows.Owed())
 	case DrainPing:
 		return c.life.drain == announced
@@ -95,14 +96,15 @@ func (c *Conn) onPingAck(data [8]byte, now time.Duration) (drained bool) {
 	return false
 }
 
-// GrowWindows makes n the receive window of the connection and of every stream, as the
-// estimator found that the path can carry it. Those of the streams are kept within windowBound: a peer
-// that keeps to its windows, where nobody reads, must not come near the bound on what it makes us hold.
-// The connection's is given back as DATA arrives, read or not, so it makes nobody hold anything.
+// GrowWindows makes n the receive window of the connection and of every stream, because the estimator
+// found that the path can carry that much. It keeps the windows of the streams within windowBound: a
+// peer that keeps to its windows, on streams that nobody reads, must not come near the bound on what it
+// makes us hold. The connection's window needs no such bound: it is given back as DATA arrives, read or
+// not, so its size does not make us hold anything.
 func (c *Conn) GrowWindows(n uint32) {
 	most := c.windowBound()
 	if uint64(most)*4 < uint64(c.windows.Announced())*5 {
-		most = 0 // not worth SETTINGS: with each stream that comes or goes there would be some
+		most = 0 // not worth SETTINGS: otherwise each stream that comes or goes would cause some
 	}
 	inc, grown := c.windows.Grow(n, most, c.ReceiveWindows())
 	if grown {
@@ -111,15 +113,16 @@ func (c *Conn) GrowWindows(n uint32) {
 	c.out.windowUpdate(0, inc)
 }
 
-// windowBound is how far the windows of streams may grow: all open ones together to a quarter of what
-// the account's bound allows for, so that twice as many may be open before they are lowered.
+// windowBound returns how far the windows of streams may grow: those of all open streams together to a
+// quarter of the account's bound. So twice as many streams may be open before the windows are lowered.
 func (c *Conn) windowBound() uint32 {
 	most := c.out.cfg.maxHeld() / 4 / int64(max(c.streams.open(), 1))
 	return uint32(min(most, flow.MaxBDPWindow))
 }
 
-// boundWindows lowers the streams' windows, which have grown, to windowBound if so many streams have been
-// opened since that all windows together are more than twice what it allows for.
+// boundWindows lowers the windows of the streams to windowBound, if they have grown, and if so many
+// streams were opened since that all windows together are more than twice as much as windowBound
+// allows.
 func (c *Conn) boundWindows() {
 	now := c.windows.Announced()
 	if now > c.out.cfg.streamWindow() && int64(now)*int64(c.streams.open()) > c.out.cfg.maxHeld()/2 {
@@ -127,7 +130,7 @@ func (c *Conn) boundWindows() {
 	}
 }
 
-// lowerWindows makes n the receive window of every stream, but no less than what streams began with.
+// lowerWindows makes n the receive window of every stream, but never less than Config.StreamWindow.
 func (c *Conn) lowerWindows(n uint32) {
 	if n = max(n, c.out.cfg.streamWindow()); n < c.windows.Announced() {
 		c.windows.Lower(n)
@@ -135,7 +138,8 @@ func (c *Conn) lowerWindows(n uint32) {
 	}
 }
 
-// OnGoAway obeys the peer's GOAWAY: no new streams. Each of lost, which the peer will not look at, is for the driver to tell.
+// OnGoAway handles the peer's GOAWAY: we open no new streams. lost are the streams that the peer will
+// not process. The driver calls LostStream for each of them.
 func (c *Conn) OnGoAway(h frame.Header, p []byte) (f frame.GoAwayFrame, lost []*Stream, err error) {
 	if f, err = frame.ParseGoAway(h, p); err == nil {
 		lost, err = c.peerLeaves(f)
@@ -143,7 +147,8 @@ func (c *Conn) OnGoAway(h frame.Header, p []byte) (f frame.GoAwayFrame, lost []*
 	return f, lost, err
 }
 
-// LostStream ends s, which the peer will not look at, and returns what to tell it; nil if it is over already.
+// LostStream ends s, which the peer will not process, and returns what to tell its Receiver; nil if s
+// is over already.
 func (c *Conn) LostStream(s *Stream) *StreamError {
 	if c.streams.get(s.id) != s {
 		return nil
@@ -152,8 +157,8 @@ func (c *Conn) LostStream(s *Stream) *StreamError {
 	return &StreamError{Code: frame.RefusedStream, Reason: "the peer went away", Remote: true, Unprocessed: true}
 }
 
-// ResetByRule resets the stream that fe names, whether or not it still exists. If it does it is
-// returned, to be told.
+// ResetByRule resets the stream that fe names, whether or not it still exists. If it exists,
+// ResetByRule returns it and what to tell its Receiver.
 func (c *Conn) ResetByRule(in *Intake, fe frame.Error) (*Stream, *StreamError, error) {
 	s := c.streams.get(fe.StreamID)
 	if s == nil && c.streams.unopened(fe.StreamID) {
@@ -171,7 +176,8 @@ func (c *Conn) ResetByRule(in *Intake, fe frame.Error) (*Stream, *StreamError, e
 	return s, &StreamError{Code: fe.Code, Reason: fe.Reason}, nil
 }
 
-// Fault is ResetByRule for s, for what its Receiver found wrong, or a rule of HTTP/2.
+// Fault is ResetByRule for s. err is the objection of the stream's Receiver, or the rule of HTTP/2 that
+// the peer broke.
 func (c *Conn) Fault(in *Intake, s *Stream, err error) (*Stream, *StreamError, error) {
 	if c.streams.get(s.id) != s {
 		return nil, nil, nil // it is over already
@@ -181,10 +187,10 @@ func (c *Conn) Fault(in *Intake, s *Stream, err error) (*Stream, *StreamError, e
 	return c.ResetByRule(in, fe)
 }
 
-// Late is Useless for a frame of a stream that is over, if the peer may have sent it before it knew. When one side ends a stream, a few
-// frames of the other may be on their way, so the streams that were opened since the last
-// call pay for them. One that a server refused pays for a single frame: a peer can have as many
-// refused as it likes.
+// Late records a frame for a stream that is over, which the peer may have sent before it knew that.
+// When one side ends a stream, a few frames of the other may be on their way. So the streams that were
+// opened since the last call pay for such frames. Frames beyond that are useless. A stream that a
+// server refused pays for one frame only: a peer can have as many streams refused as it likes.
 func (c *Conn) Late(in *Intake) error {
 	if c.streams.side == Client {
 		used := c.streams.nextLocal
@@ -206,7 +212,7 @@ func asConnError(err error) error {
 	return err
 }
 
-// FaultOf is a Receiver's error as one of HTTP/2.
+// FaultOf returns a Receiver's error as an error of HTTP/2.
 func FaultOf(err error) frame.Error {
 	var fe frame.Error
 	if !errors.As(err, &fe) {

@@ -4,20 +4,21 @@ package protocol
 
 import "google.golang.org/grpc/internal/transport/h2/frame"
 
-// EndKind is what the peer's END_STREAM made of a stream.
+// EndKind says what the peer's END_STREAM has done to a stream.
 type EndKind uint8
 
-// What an end may be.
+// The kinds of an end.
 const (
-	EndedNot   EndKind = iota // it is not known to have come
-	EndedHalf                 // our side goes on, or was gone before
-	EndedBoth                 // it is over, and forgotten
-	EndedEarly                // it is over for us; giveUp follows once the Receiver was told
+	EndedNot   EndKind = iota // no END_STREAM, or none yet
+	EndedHalf                 // our side goes on, or the stream was gone before
+	EndedBoth                 // the stream is over on both sides, and out of the table
+	EndedEarly                // the stream is over for us; the driver calls GiveUp once it has told the Receiver
 )
 
-// OnData counts a DATA frame against the windows and finds its stream: nil for
-// one that is over. buffered is how many bytes of it, and behind it, have arrived. Of a frame that
-// ends its stream and has arrived whole, as most have, kind is what that end made of the stream.
+// OnData counts a DATA frame against the windows and returns its stream, or nil if the stream is over.
+// buffered is how many bytes of the frame's payload, and of what follows it, have arrived. If the frame
+// ends its stream and has arrived whole, as most such frames have, OnData also handles the end, and
+// kind says what it did.
 func (c *Conn) OnData(in *Intake, h frame.Header, buffered int) (s *Stream, kind EndKind, err error) {
 	c.enter(in)
 	in.credit = c.account.ahead()
@@ -51,8 +52,8 @@ func (c *Conn) OnData(in *Intake, h frame.Header, buffered int) (s *Stream, kind
 	return s, EndedNot, nil
 }
 
-// Count counts n bytes of DATA against the connection's window: also those of a frame whose header
-// breaks a rule.
+// Count counts n bytes of DATA against the connection's window. It is also called for a frame whose
+// header breaks a rule.
 func (c *Conn) Count(in *Intake, n uint32) error {
 	inc, err := c.windows.Arrived(n)
 	if err != nil {
@@ -81,7 +82,7 @@ func (c *Conn) sample(in *Intake, n uint32) {
 	c.boundWindows()
 }
 
-// GiveBack lets the peer send n bytes more on s, in place of padding.
+// GiveBack lets the peer send n more bytes on s, to make up for padding.
 func (c *Conn) GiveBack(in *Intake, s *Stream, n uint32) {
 	if s.state.canRecv() && !c.life.dead() {
 		c.out.windowUpdate(s.id, s.consume(n))
@@ -89,7 +90,7 @@ func (c *Conn) GiveBack(in *Intake, s *Stream, n uint32) {
 	}
 }
 
-// EndRemote follows the peer's END_STREAM on s.
+// EndRemote handles the peer's END_STREAM on s.
 func (c *Conn) EndRemote(in *Intake, s *Stream) EndKind {
 	c.enter(in)
 	return c.ended(s)
@@ -104,27 +105,28 @@ func (c *Conn) ended(s *Stream) EndKind {
 		c.forget(s)
 		return EndedBoth
 	case c.streams.side.stopsAtEnd():
-		s.on(sendReset) // nothing is sent from here on; giveUp says so
+		s.on(sendReset) // nothing is sent from here on; GiveUp tells the peer
 		c.streams.stop(s, c.out.cfg.Pool)
 		return EndedEarly
 	}
 	return EndedHalf
 }
 
-// GiveUp forgets s, which the peer has ended before we did, and tells it that
-// the rest will not come.
+// GiveUp forgets s, which the peer has ended before we did, and tells the peer that the rest will not
+// come.
 func (c *Conn) GiveUp(s *Stream) {
 	c.out.reset(s.id, frame.NoError)
 	c.forget(s)
 }
 
-// NoteBody charges, later, by how much the memory has grown that s holds of its body.
+// NoteBody records that the memory that s holds of its body has grown by grew bytes. It is charged
+// later.
 func (in *Intake) NoteBody(s *Stream, grew int) {
 	in.ledger.stream = s
 	in.ledger.body += grew
 }
 
-// enter charges what the ledger has.
+// enter charges what is in the ledger.
 func (c *Conn) enter(in *Intake) {
 	if !in.ledger.empty() {
 		c.account.enter(&in.ledger)
@@ -132,12 +134,14 @@ func (c *Conn) enter(in *Intake) {
 	}
 }
 
-// audit follows each charge: it notes if so much is held that the connection must end.
+// audit is called after each charge. It records in the Intake whether the connection must end because
+// it holds too much.
 func (c *Conn) audit(in *Intake) {
 	in.OverLimit = c.account.limitState(c.out.cfg.maxHeld()) == overHardLimit
 }
 
-// CheckHardLimit is the end of a connection that holds too much; nil if it does not any more.
+// CheckHardLimit returns the error that ends a connection that holds too much, or nil if it no longer
+// does.
 func (c *Conn) CheckHardLimit(in *Intake) error {
 	c.enter(in)
 	if c.audit(in); !in.OverLimit {

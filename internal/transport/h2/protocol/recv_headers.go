@@ -8,14 +8,14 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// Block is a field block whose fields are decoded: they are in Intake.Block.
+// Block describes a field block that was decoded. Its fields are in Intake.Block.
 type Block struct {
 	ID   uint32
 	End  bool
-	Void error // a stream error of its frames; it was decoded all the same, for the HPACK table's sake
+	Void error // a stream error of its frames; the block was decoded nevertheless, to update the HPACK table
 }
 
-// OnHeaders takes a HEADERS frame. whole reports that its block is complete.
+// OnHeaders handles a HEADERS frame. whole reports whether its block is complete.
 func (in *Intake) OnHeaders(h frame.Header, p []byte, cfg *Config) (b Block, whole bool, err error) {
 	if h.IsFieldBlock() {
 		err := in.decode(p, cfg)
@@ -35,8 +35,8 @@ func (in *Intake) OnHeaders(h frame.Header, p []byte, cfg *Config) (b Block, who
 	return Block{}, false, in.addFragment(f.Fragment, cfg)
 }
 
-// OnContinuation takes a CONTINUATION frame. Once the block is complete and was dealt with, endBlock
-// follows, also after an error.
+// OnContinuation handles a CONTINUATION frame. Once the block is complete and was dealt with, the
+// caller calls EndBlock, also after an error.
 func (in *Intake) OnContinuation(h frame.Header, p []byte, cfg *Config) (b Block, whole bool, err error) {
 	f, err := frame.ParseContinuation(h, p)
 	if err != nil {
@@ -61,19 +61,19 @@ func (in *Intake) addFragment(p []byte, cfg *Config) error {
 	return err
 }
 
-// BlockVerdict is what to do with a field block.
+// BlockVerdict says what to do with a field block.
 type BlockVerdict uint8
 
 // The verdicts.
 const (
-	BlockIgnored  BlockVerdict = iota // it is of a stream that is over
-	BlockIsMore                       // it is of a stream that is open
+	BlockIgnored  BlockVerdict = iota // it is for a stream that is over
+	BlockIsMore                       // it is for a stream that is open
 	blockOpens                        // the peer opens a stream: the driver has no case of its own for it
-	BlockMustWait                     // it does, when the reader has waited until less is queued, or fewer handlers run
+	BlockMustWait                     // it does, but first the reader waits until less is queued, or fewer handlers run
 )
 
-// OnBlock says what to do with b; s is the stream of a block that is more. After blockOpens
-// and BlockMustWait comes Accepted or Refused, also where err refuses the stream.
+// OnBlock says what to do with b. With BlockIsMore s is the stream of the block. After blockOpens and
+// BlockMustWait the driver calls Accepted or Refused, also if err refuses the stream.
 func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, err error) {
 	c.enter(in)
 	if s = c.streams.get(b.ID); s != nil {
@@ -93,7 +93,7 @@ func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, er
 		c.streams.cutOff.grow(b.ID)
 		return nil, BlockIgnored, err
 	}
-	c.life.admit() // a GOAWAY that is said from here on names b.id
+	c.life.admit() // a GOAWAY that is queued from here on names b.ID
 	switch {
 	case b.Void != nil:
 		return nil, blockOpens, b.Void
@@ -107,11 +107,11 @@ func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, er
 	return nil, blockOpens, nil
 }
 
-// IsCrowded reports whether so many handlers run that the peer may open no other stream.
+// IsCrowded reports whether so many handlers run that the peer may open no more streams.
 func (c *Conn) IsCrowded() bool { return c.streams.isCrowded(c.out.cfg.maxStreams()) }
 
-// Refused follows a refusal, once the peer was told why, before a connection that takes leave falls
-// silent.
+// Refused ends the decision about a stream that was refused. The driver calls it once the answer to the
+// peer is queued. Until then a connection that is draining does not go on with its end.
 func (c *Conn) Refused(in *Intake) {
 	c.life.decided()
 	in.allowLate(1) // the end of its request may be on its way
@@ -135,11 +135,11 @@ func (c *Conn) Accepted(in *Intake, s *Stream, b Block) {
 	c.audit(in)
 }
 
-// NoteMemo charges, later, what the memo takes that was made of the block at hand: also of a request
-// that is refused, as others may be like it.
+// NoteMemo records the memory of the memo that was made of the current block. It is charged later. That
+// is also done for a request that is refused, because other blocks may be the same.
 func (in *Intake) NoteMemo() { in.ledger.gained = in.headers.gained() }
 
-// NoteBlock charges, later, what s holds of the block at hand, if side opened it.
+// NoteBlock records what s holds of the current block, if side opened s. It is charged later.
 func (in *Intake) NoteBlock(s *Stream, side Side) {
 	if s.opener != side {
 		return

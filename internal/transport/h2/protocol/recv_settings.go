@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// sendPreface queues what this side begins with, RFC 9113 section 3.4.
+// sendPreface queues the preface of this side, RFC 9113 section 3.4.
 func (c *Conn) sendPreface() {
 	if c.streams.side == Client {
 		c.out.preface()
@@ -20,8 +20,9 @@ func (c *Conn) sendPreface() {
 	}
 }
 
-// OnSettings obeys the peer's settings, in their order, and acknowledges them.
-// Of several initial windows only the last moves those of the streams. An acknowledgement has no list.
+// OnSettings obeys the peer's settings, in their order, and acknowledges them. Of several initial
+// windows only the last one changes the windows of the streams. ack reports that the frame acknowledges
+// our SETTINGS; list is empty then.
 func (c *Conn) OnSettings(in *Intake, h frame.Header, p []byte) (list frame.SettingsView, ack bool, err error) {
 	if list, err = frame.ParseSettings(h, p); err != nil {
 		return list, false, err
@@ -36,16 +37,15 @@ func (c *Conn) OnSettings(in *Intake, h frame.Header, p []byte) (list frame.Sett
 	if err != nil {
 		return list, false, err
 	}
-	// A call that is woken for a place which is taken back costs as much as a frame, or more.
+	// To wake a call for a place that the peer has taken back costs as much as a frame, or more.
 	in.flood.walked(walked+c.streams.takeMisled()*streamsPerFrame, in.Now)
 	c.out.settingsAck()
 	in.Induced = true
 	return list, false, nil
 }
 
-// onSettingsAck takes the peer's word that it has applied our SETTINGS. Only
-// from here on does it have to keep to what they lowered: the initial window,
-// and the HPACK table's bound.
+// onSettingsAck handles the acknowledgement of our SETTINGS. Only from here on does the peer have to
+// obey values that our SETTINGS lowered: the initial window, and the bound on the HPACK table.
 func (c *Conn) onSettingsAck(in *Intake) error {
 	delta, ok := c.windows.SettingsAcked()
 	if !ok {
@@ -65,7 +65,7 @@ func (c *Conn) onSettingsAck(in *Intake) error {
 	return nil
 }
 
-// obey returns how many streams it walked over.
+// obey applies the settings in list. It returns over how many streams it iterated.
 func (c *Conn) obey(list frame.SettingsView) (walked int, err error) {
 	var initial uint32
 	moved := false
@@ -84,7 +84,7 @@ func (c *Conn) obey(list frame.SettingsView) (walked int, err error) {
 	return c.moveOutflows(c.windows.SetPeerInitial(initial))
 }
 
-// obeyOne checks s, and obeys it unless it is about the initial window.
+// obeyOne checks s and applies it, unless it is the initial window.
 func (c *Conn) obeyOne(s frame.Setting) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (c *Conn) obeyOne(s frame.Setting) error {
 	return nil
 }
 
-// moveOutflows gives the streams' send windows the difference, section 6.9.2, and returns how many
-// there are.
+// moveOutflows changes the send windows of all streams by delta, section 6.9.2. It returns how many
+// streams there are.
 func (c *Conn) moveOutflows(delta int64) (streams int, err error) {
 	if delta == 0 {
 		return 0, nil

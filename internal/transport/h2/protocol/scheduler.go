@@ -2,15 +2,16 @@
 
 package protocol
 
-// scheduler is the ring of streams that have DATA waiting and room in their own
-// window. The writer takes one frame from each in turn. What waits on them links them.
+// scheduler is the ring of streams that have DATA waiting and room in their own window. The writer
+// takes one frame from each in turn. The links of the ring are in the send queues of the streams.
 type scheduler struct {
-	head *Stream // whose turn it is
+	head *Stream // the stream whose turn it is
 }
 
 func (r *scheduler) empty() bool { return r.head == nil }
 
-// add puts s, on which something waits, at the end of the ring, if it is not in it.
+// add puts s, which has DATA waiting, at the end of the ring. It does nothing if s is in the ring
+// already.
 func (r *scheduler) add(s *Stream) {
 	q := s.pending
 	if q.next != nil {
@@ -44,7 +45,7 @@ func (r *scheduler) remove(s *Stream) {
 	q.next, q.prev = nil, nil
 }
 
-// rotate ends the turn of the head.
+// rotate moves the turn from the head to the next stream.
 func (r *scheduler) rotate() {
 	if r.head != nil {
 		r.head = r.head.pending.next

@@ -5,37 +5,37 @@ package protocol
 import "google.golang.org/grpc/mem"
 
 const (
-	// SendBuffer is how many bytes of DATA may wait on a stream before Room says
-	// that there is none.
+	// SendBuffer is how many bytes of DATA may wait on a stream before the stream is full: see
+	// Conn.Full.
 	SendBuffer = 128 << 10
-	// ShutBuffer is the same while the stream's window is used up: to queue more would send
-	// nothing any sooner.
+	// ShutBuffer is the same while the stream's window is used up. To queue more would not make
+	// anything leave sooner.
 	ShutBuffer = 64 << 10
 )
 
-// sendQueue is DATA, and what follows it, that could not be sent at once.
+// sendQueue is the DATA of a stream that could not be sent at once, and what follows that DATA.
 type sendQueue struct {
 	parts    []dataPart
 	off      int // how much of parts[0] is sent
 	size     int // bytes left in all
 	trailers FieldSource
 	end      bool
-	space    Waiter // a sender that waits for room; nil: none
-	common   Waiter // the one that several such senders share; nil: none
+	space    Waiter // the sender that waits for room by CallRoom; nil: none
+	common   Waiter // shared by the senders that wait by AwaitRoom; nil: none
 
-	// The scheduler's ring: streams whose turn follows, and comes before.
+	// The scheduler's ring: the streams whose turns come after and before.
 	next, prev *Stream
 }
 
 // dataPart is a run of bytes of a sendQueue.
 type dataPart struct {
-	coalesced *[]byte    // small messages, one after the other, in a buffer of the pool; nil: ref has the bytes
-	ref       mem.Buffer // a piece of a message, which is the queue's
+	coalesced *[]byte    // a pooled buffer of small messages, one after the other; nil: ref has the bytes
+	ref       mem.Buffer // a piece of a message; the queue owns it
 }
 
-// copiedBelow is up to how many bytes a piece of a message is copied when it has to wait. What it
-// lies in costs some hundred bytes beside its own: many small messages, for a peer that does not
-// read, would hold far more memory than SendBuffer says.
+// copiedBelow is the length in bytes below which a piece of a message is copied when it has to wait.
+// The buffer of a piece takes some hundred bytes besides the piece itself. Without copies, many small
+// messages to a peer that does not read would hold far more memory than SendBuffer says.
 const copiedBelow = 1 << 10
 
 // The size of a buffer that small messages share, in bytes.
@@ -60,8 +60,8 @@ func (p *dataPart) free(pool mem.BufferPool) {
 	*p = dataPart{}
 }
 
-// firstFrames is a sendQueue with room for the message that it begins with, which most have no
-// other behind, so that a large one takes one allocation.
+// firstFrames is a sendQueue with room for the message that it begins with. Most queues never get
+// another one, so that a large message takes one allocation.
 type firstFrames struct {
 	sendQueue
 	room   [2]dataPart
@@ -69,7 +69,7 @@ type firstFrames struct {
 	prefix [len(Frames{}.Prefix)]byte
 }
 
-// newSendQueue returns a queue of f, which has data.
+// newSendQueue returns a queue that contains f. f must have data.
 func newSendQueue(f *Frames, pool mem.BufferPool) *sendQueue {
 	q := new(firstFrames)
 	q.parts = q.room[:0]
@@ -107,8 +107,9 @@ func (q *sendQueue) add(f *Frames, pool mem.BufferPool) {
 	q.end = f.ends()
 }
 
-// copy appends b to the last part, if small messages share that, and the rest to a new one, which
-// is twice as large, within the bounds: so small messages take at most about twice their size.
+// copy appends b to the last part, if small messages share that part, and the rest of b to a new part.
+// The new part is twice as large, within the bounds. So small messages take at most about twice their
+// size.
 func (q *sendQueue) copy(b []byte, pool mem.BufferPool) {
 	size := minCoalesced
 	if n := len(q.parts); n > 0 && q.parts[n-1].coalesced != nil {
@@ -123,7 +124,7 @@ func (q *sendQueue) copy(b []byte, pool mem.BufferPool) {
 	}
 }
 
-// fill copies of b to buf what fits there, and returns the rest.
+// fill copies as much of b to buf as fits, and returns the rest.
 func (q *sendQueue) fill(buf *[]byte, b []byte) []byte {
 	n := min(len(b), cap(*buf)-len(*buf))
 	*buf = append(*buf, b[:n]...)
@@ -131,8 +132,8 @@ func (q *sendQueue) fill(buf *[]byte, b []byte) []byte {
 	return b[n:]
 }
 
-// moveTo moves the next n bytes of the queue to o. Of these what is in one piece of at least
-// uncopied bytes is not copied.
+// moveTo moves the next n bytes of the queue to o. It copies them, except parts of at least uncopied
+// bytes in one piece.
 func (q *sendQueue) moveTo(o *Parcel, n, uncopied int, pool mem.BufferPool) {
 	for n > 0 {
 		p := &q.parts[0]
@@ -149,7 +150,7 @@ func (q *sendQueue) moveTo(o *Parcel, n, uncopied int, pool mem.BufferPool) {
 	}
 }
 
-// advance drops n bytes of the first part.
+// advance removes n bytes of the first part.
 func (q *sendQueue) advance(n int, pool mem.BufferPool) {
 	q.size -= n
 	if q.off += n; q.off < len(q.parts[0].data()) {
@@ -160,7 +161,7 @@ func (q *sendQueue) advance(n int, pool mem.BufferPool) {
 	q.off = 0
 }
 
-// drop ends the queue before its time.
+// drop frees everything that is queued, and wakes the senders that wait for room.
 func (q *sendQueue) drop(pool mem.BufferPool) {
 	for i := range q.parts {
 		q.parts[i].free(pool)
@@ -169,8 +170,8 @@ func (q *sendQueue) drop(pool mem.BufferPool) {
 	*q = sendQueue{}
 }
 
-// wait has signalSpace wake a waiter that several may share: the one there is, or a new one, which
-// is returned.
+// wait returns a Waiter that signalSpace will wake, and that several callers may share: the one that
+// there is, or else a new one.
 func (q *sendQueue) wait(newWaiter func() Waiter) Waiter {
 	if q.common == nil {
 		q.common = newWaiter()
@@ -178,15 +179,15 @@ func (q *sendQueue) wait(newWaiter func() Waiter) Waiter {
 	return q.common
 }
 
-// call has w woken by signalSpace, in place of the last one that call was given. nil stands for
-// nobody.
+// call makes signalSpace wake w, in place of the w of the last call. A nil w changes nothing.
 func (q *sendQueue) call(w Waiter) {
 	if w != nil {
 		q.space = w
 	}
 }
 
-// signalSpace wakes the senders that wait for room: there is some, or the stream is over.
+// signalSpace wakes the senders that wait for room, because there is some, or because the stream is
+// over.
 func (q *sendQueue) signalSpace() {
 	if w := q.space; w != nil {
 		q.space = nil

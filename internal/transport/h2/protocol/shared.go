@@ -4,33 +4,32 @@ package protocol
 
 import "google.golang.org/grpc/internal/transport/h2/hpack"
 
-// Shared is memory that is charged once, however many streams, and perhaps memos,
-// hold it. It belongs to one connection. size and refs do not change, and may be
-// read without the driver's lock.
+// Shared is memory that is charged once, however many streams and memos hold it. It belongs to one
+// connection. size and refs do not change, and may be read without the driver's lock.
 type Shared struct {
-	refs    []*hpack.Field // held with it, and shared in turn, unless it is a copy
-	size    uint32         // without the fields of refs; of a copy, whose fields are another connection's, with them
+	refs    []*hpack.Field // fields that are held with it, each charged once, unless it is a copy
+	size    uint32         // bytes without the fields of refs, or, for a copy, with them: they are another connection's
 	holders uint32
 }
 
 const isCopy = 1 << 31
 
-// Refs are those that NewShared was given.
+// Refs returns the refs that NewShared was given.
 func (s *Shared) Refs() []*hpack.Field { return s.refs }
 
-// NewShared is size bytes, and the memory of refs, which do not change and have no field twice, with
-// the fields that they refer to. Nobody holds it yet.
+// NewShared returns a Shared of size bytes, the memory of the slice refs, and the fields that refs
+// refers to. refs must not change, and must not have a field twice. The Shared has no holder yet.
 func NewShared(size int, refs []*hpack.Field) Shared {
 	return Shared{size: uint32(size + cap(refs)*refSize), refs: refs}
 }
 
-// refSize is what a reference takes.
+// refSize is the memory of one reference in bytes.
 const refSize = 8
 
-// Copy is what a copy of it takes that another connection holds, which nobody holds yet.
+// Copy returns the Shared for a copy of the memory, for another connection. It has no holder yet.
 func (s *Shared) Copy() Shared { return Shared{refs: s.refs, size: uint32(s.whole()) | isCopy} }
 
-// whole is what it takes with all fields.
+// whole returns the size with all fields.
 func (s *Shared) whole() int {
 	n := int(s.size &^ isCopy)
 	for _, f := range s.counted() {
@@ -39,7 +38,7 @@ func (s *Shared) whole() int {
 	return n
 }
 
-// counted are the references to fields that are charged one by one.
+// counted returns the references to fields that are charged one by one.
 func (s *Shared) counted() []*hpack.Field {
 	if s.size&isCopy != 0 {
 		return nil

@@ -29,14 +29,12 @@ func (s Side) firstStreamID() uint32 {
 // streams by PUSH_PROMISE only, which we have disabled.
 func (s Side) peerMayOpen(id uint32) bool { return s == Server && !s.opens(id) }
 
-// resetsUnread reports whether the side, having ended a stream that its peer is
-// still sending on, tells it to stop. RFC 9113 section 8.1 has the server do so
-// with NO_ERROR.
+// resetsUnread reports whether the side tells its peer to stop, if it has ended a stream on which the
+// peer is still sending. RFC 9113 section 8.1 has the server do so with NO_ERROR.
 func (s Side) resetsUnread() bool { return s == Server }
 
-// stopsAtEnd reports whether the side has nothing more to say on a stream that
-// its peer has ended: nobody reads the rest of a request whose response is
-// complete. A server need not say so: it "MAY request that the client abort
-// transmission of a request without error by sending a RST_STREAM with an error
-// code of NO_ERROR", section 8.1.
+// stopsAtEnd reports whether the side sends nothing more on a stream that its peer has ended, because
+// nobody reads the rest of a request whose response is complete. A server need not say that it stops
+// reading: it "MAY request that the client abort transmission of a request without error by sending a
+// RST_STREAM with an error code of NO_ERROR", section 8.1.
 func (s Side) stopsAtEnd() bool { return s == Client }

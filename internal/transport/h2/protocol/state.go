@@ -2,25 +2,25 @@
 
 package protocol
 
-// Config and side never change, and may be called without the lock.
+// Config returns the Config that New was given. Config and Side may be called without the lock.
 func (c *Conn) Config() *Config { return c.out.cfg }
 
-// Side is described with config.
+// Side returns the side that New was given. It may be called without the lock.
 func (c *Conn) Side() Side { return c.streams.side }
 
 // IsDead reports whether the connection has ended.
 func (c *Conn) IsDead() bool { return c.life.dead() }
 
-// IsMute reports whether nothing is written any more.
+// IsMute reports whether nothing more is written.
 func (c *Conn) IsMute() bool { return c.life.mute }
 
-// IsDraining reports whether drain was called while the connection was alive.
+// IsDraining reports whether Drain was called while the connection was alive.
 func (c *Conn) IsDraining() bool { return c.life.drain != notDraining }
 
-// OpenStreams is how many streams are open.
+// OpenStreams returns how many streams are open.
 func (c *Conn) OpenStreams() int { return c.streams.open() }
 
-// Cause is why the connection ended, nil while it has not.
+// Cause returns why the connection ended, or nil if it has not.
 func (c *Conn) Cause() error {
 	if c.end == nil {
 		return nil
@@ -28,23 +28,23 @@ func (c *Conn) Cause() error {
 	return c.end.cause
 }
 
-// State is how a connection stands at a moment.
+// State describes a connection at one moment.
 type State struct {
 	SendWindow uint32 // bytes of DATA that we may send
 	RecvWindow uint32 // bytes of DATA that the peer may send
-	Held       int64  // the memory, in bytes, of what came from the peer
-	Streams    int    // that are open
+	Held       int64  // memory in bytes that is charged for what came from the peer
+	Streams    int    // how many streams are open
 
 	Records       int64  // the memory, in bytes, of incomplete records of a security protocol
 	Queued        int    // what waits to be sent, in bytes: the memory of encoded frames, and the DATA that waits for windows
 	InitialWindow uint32 // bytes that we may send on a new stream
 	Places        uint32 // how many streams we may have open
-	Waiting       int    // calls that wait for such a place, or were promised one
-	Orphans       int    // handlers that run though their stream is gone
+	Waiting       int    // calls that wait to open a stream, or were promised a place
+	Orphans       int    // handlers that still run after their stream is gone
 	Parked        bool   // the reader is away
 }
 
-// State returns how the connection stands.
+// State returns the state of the connection.
 func (c *Conn) State() State {
 	_, out := c.windows.Stream()
 	return State{

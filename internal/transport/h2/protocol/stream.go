@@ -6,41 +6,41 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/flow"
 )
 
-// Stream is one HTTP/2 stream. All but the first group is guarded by the driver's lock.
+// Stream is one HTTP/2 stream. The driver's lock guards all fields but the first group.
 type Stream struct {
 	// Set by Init, and before the stream is in the table.
 	recv   Receiver
 	id     uint32
 	opener Side
 
-	state     streamState    // changed by on alone
-	handled   bool           // Done was called
-	settled   bool           // nothing is charged for it any more
-	counted   bool           // stands among the handlers whose stream is gone
+	state     streamState    // only the method on changes it
+	handled   bool           // HandlerDone was called
+	settled   bool           // the account is not charged for it any more
+	counted   bool           // its handler counts among those whose stream is gone
 	lazy      bool           // the next Send leaves the writing to others: see SetLazy
-	piggyback flow.Piggyback // of updates of in
+	piggyback flow.Piggyback // of window updates for in
 	out       flow.Outflow
 	in        flow.Inflow
 	pending   *sendQueue // what the windows have not let through yet
-	held      int        // bytes that the account was charged for it, without shared
-	shared    *Shared    // what was made of its last field block
+	held      int        // bytes that the account was charged for the stream, without shared
+	shared    *Shared    // memory of what was made of its last field block
 }
 
-// Init prepares a stream whose events go to recv. Where the peer opens it, cost is the memory, in bytes, that
-// it takes.
+// Init prepares a stream whose events go to recv. If the peer opens the stream, cost is the memory, in
+// bytes, that it takes.
 func (s *Stream) Init(recv Receiver, cost int) { s.recv, s.held = recv, cost }
 
-// Redirect has all further events of the stream go to recv.
+// Redirect makes all further events of the stream go to recv.
 func (s *Stream) Redirect(recv Receiver) { s.recv = recv }
 
-// Receiver is what hears of the stream.
+// Receiver returns the Receiver to which the events of the stream go.
 func (s *Stream) Receiver() Receiver { return s.recv }
 
-// Identifier is the stream's id, 0 before it is open.
+// Identifier returns the stream's id, or 0 before the stream is open.
 func (s *Stream) Identifier() uint32 { return s.id }
 
-// SetLazy says that the next who sends leaves the writing to others. TakeLazy returns what it said, and
-// forgets it.
+// SetLazy says whether the next sender on the stream leaves the writing to others. TakeLazy returns
+// that, and clears it.
 func (s *Stream) SetLazy(lazy bool) { s.lazy = lazy }
 
 // TakeLazy is described with SetLazy.

@@ -8,24 +8,24 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
-// streamSet is streams by their ids. The first needs no other memory, as most connections
-// that wait for something have one stream. The nil set is empty, and only for reading.
+// streamSet is a set of streams by their ids. The first stream needs no other memory, because most
+// connections that wait for something have one stream. A nil set is empty and must not be added to.
 type streamSet struct {
 	one  *Stream      // nil: none, or it is gone
 	rest *someStreams // nil: none
-	kept *hpack.Kept  // while the connection is parked: the fields that streams hold; mostly nil
+	kept *hpack.Kept  // while the connection is parked: the HPACK fields that streams hold; usually nil
 }
 
-// keep takes what the reader needs of the fields that streams hold. Those of a set that is empty
-// by now nobody holds, but handlers that outlive their streams: for these, of which there are never
-// many, the same octets may be written again.
+// keep stores, for the reader, the HPACK fields that streams hold. It stores none if the set is empty.
+// Then only handlers that outlive their streams hold such fields. There are never many of those, and
+// the same octets may be stored again for them.
 func (t *streamSet) keep(kept hpack.Kept) {
 	if t.len() > 0 && len(kept) > 0 {
 		t.kept = &kept
 	}
 }
 
-// takeKept returns what keep took, if the set still has it.
+// takeKept returns what keep stored, if the set still has it.
 func (t *streamSet) takeKept() (kept hpack.Kept) {
 	if t != nil && t.kept != nil {
 		kept = *t.kept
@@ -54,7 +54,7 @@ func (t *streamSet) get(id uint32) *Stream {
 	return t.rest.get(id)
 }
 
-// add adds s, whose id is not there.
+// add adds s. The set must not have a stream with its id.
 func (t *streamSet) add(s *Stream) {
 	switch {
 	case t.one == nil:
@@ -78,7 +78,7 @@ func (t *streamSet) remove(s *Stream) bool {
 	return t.rest.remove(s)
 }
 
-// all are the streams, in no order. The set must not be changed meanwhile.
+// all returns the streams, in no particular order. The set must not be changed during the iteration.
 func (t *streamSet) all() iter.Seq[*Stream] {
 	return func(yield func(*Stream) bool) {
 		if t == nil || t.one != nil && !yield(t.one) {
@@ -92,14 +92,15 @@ func (t *streamSet) all() iter.Seq[*Stream] {
 	}
 }
 
-// someStreams are those of a streamSet without the first. For a few a map would be large.
+// someStreams are the streams of a streamSet except the first. A list has them if there are few,
+// because a map would be large.
 type someStreams struct {
-	few  []*Stream // all, as long as many is nil
+	few  []*Stream // all streams, as long as many is nil
 	many map[uint32]*Stream
-	last *Stream // the one of many that was added or asked for last: its next frame is often the next one; may be nil
+	last *Stream // the stream of many that was added or looked up last: the next frame is often for it; may be nil
 }
 
-// maxFew is up to how many streams a list is searched faster than a map.
+// maxFew is the largest number of streams for which searching a list is faster than a map.
 const maxFew = 8
 
 func (t *someStreams) len() int {
@@ -134,7 +135,7 @@ func (t *someStreams) get(id uint32) *Stream {
 	return nil
 }
 
-// add adds s, whose id is not there.
+// add adds s. There must be no stream with its id.
 func (t *someStreams) add(s *Stream) {
 	if t.many == nil && len(t.few) < maxFew {
 		t.few = append(t.few, s)

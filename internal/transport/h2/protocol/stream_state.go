@@ -2,12 +2,11 @@
 
 package protocol
 
-// streamState is the life of one stream, RFC 9113 section 5.1. The reserved
-// states are left out: push is disabled on every connection of ours, so
-// nothing can be reserved.
+// streamState is the state of one stream, RFC 9113 section 5.1. The reserved states are left out: push
+// is disabled on every connection of ours, so nothing can be reserved.
 //
-// The two half-closed states are the two bits of the same number, which is why
-// closing both sides yields closed without a table.
+// Each half-closed state is one bit of the same number. So a stream is closed when both bits are set,
+// without a table.
 type streamState uint8
 
 const (
@@ -49,12 +48,11 @@ const (
 	recvEnd
 	sendReset
 	recvReset
-	lose // the connection is gone, or the peer's GOAWAY says that it did not look at the stream
+	lose // the connection is gone, or the peer's GOAWAY says that it did not process the stream
 )
 
-// next is the state after ev. ok is false where RFC 9113 section 5.1 does not
-// allow ev in s; the state is then unchanged, and the caller decides whether
-// that is a mistake of ours or the peer's.
+// next returns the state after ev. ok is false where RFC 9113 section 5.1 does not allow ev in s. The
+// state is unchanged then, and the caller decides whether that is a mistake of ours or of the peer's.
 func (s streamState) next(ev streamEvent) (_ streamState, ok bool) {
 	switch ev {
 	case sendHeaders, sendData:
@@ -66,7 +64,7 @@ func (s streamState) next(ev streamEvent) (_ streamState, ok bool) {
 	case recvEnd:
 		return s.end(remoteEnded)
 	}
-	// The end: sendReset, recvReset, lose.
+	// sendReset, recvReset and lose end the stream.
 	if s == stateIdle {
 		// "RST_STREAM frames MUST NOT be sent for a stream in the 'idle'
 		// state", section 6.4.
@@ -75,7 +73,7 @@ func (s streamState) next(ev streamEvent) (_ streamState, ok bool) {
 	return stateClosed, true
 }
 
-// keepOpen is the transition of a frame that ends nothing; HEADERS may open.
+// keepOpen is the transition for a frame that does not end the stream. HEADERS may open it.
 func (s streamState) keepOpen(opens bool, ended streamState) (streamState, bool) {
 	if s == stateIdle {
 		if opens {
@@ -86,8 +84,8 @@ func (s streamState) keepOpen(opens bool, ended streamState) (streamState, bool)
 	return s, s&ended == 0
 }
 
-// end is the transition of END_STREAM from the side whose bit is ended. An
-// idle stream is opened by the same HEADERS frame.
+// end is the transition for END_STREAM. ended is the bit of the side that sent it. The same HEADERS
+// frame may open an idle stream and end one side of it.
 func (s streamState) end(ended streamState) (streamState, bool) {
 	if s&ended != 0 {
 		return s, false

@@ -8,26 +8,26 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// streamTable is the one place that knows which streams exist, which ids are
-// used up, and who may open more.
+// streamTable is the one place that knows which streams exist, which ids are used up, and which side
+// may open more streams.
 type streamTable struct {
 	byID *streamSet // nil while there is none
 
 	nextLocal uint32  // the id of the next stream we open
 	lastPeer  uint32  // the highest id the peer has opened
-	skipped   idRange // the last ids that the peer passed over
+	skipped   idRange // the last ids that the peer skipped
 	cutOff    idRange // spans the ids of the streams that we ended before the peer did
-	maxLocal  uint32  // how many we may have open: the peer's setting
+	maxLocal  uint32  // how many streams we may have open: the peer's setting
 	granted   uint32  // places promised to waiters that have not taken them yet
-	side      Side    // ours; immutable
+	side      Side    // our side; immutable
 	misled    uint16  // waiters that were woken and found no place, since the peer's last SETTINGS
 	queued    uint32  // bytes of DATA that wait on all streams, modulo 2^32; it stands here to fill a gap
 
-	waiting *PlaceWaiter // calls of ours that wait for a place: the last of a ring
+	waiting *PlaceWaiter // the last of a ring of calls that wait for a place
 }
 
-// idRange is what lies between two ids, both included; the zero value is empty,
-// as 0 is the id of no stream.
+// idRange is a range of ids from first to last, both included. The zero value is empty, as no stream
+// has the id 0.
 type idRange struct{ first, last uint32 }
 
 func (r idRange) has(id uint32) bool { return id >= r.first && id <= r.last && id != 0 }
@@ -40,10 +40,10 @@ func (r *idRange) grow(id uint32) {
 	r.last = max(r.last, id)
 }
 
-// PlaceWaiter stands for a call that waits until a stream of ours may be opened.
+// PlaceWaiter is a call that waits until it may open a stream.
 type PlaceWaiter struct {
 	waiter     Waiter
-	next, prev *PlaceWaiter // the ones that came after and before; after the last comes the first. nil: out of the ring
+	next, prev *PlaceWaiter // the calls that came after and before; the first follows the last. nil: out of the ring
 }
 
 func newStreamTable(side Side) streamTable {
@@ -54,7 +54,7 @@ func newStreamTable(side Side) streamTable {
 	}
 }
 
-// trim drops the memory of a table that once was larger.
+// trim frees the table's memory if it is empty.
 func (t *streamTable) trim() {
 	if t.byID.len() == 0 {
 		t.byID = nil
@@ -63,8 +63,8 @@ func (t *streamTable) trim() {
 
 func (t *streamTable) open() int { return t.byID.len() }
 
-// local is how many streams are open that we opened, peer those that the peer did: all are the
-// client's.
+// local returns how many of the open streams we opened, and peer how many the peer opened. The client
+// has opened all of them.
 func (t *streamTable) local() uint32 {
 	if t.side == Client {
 		return uint32(t.open())
@@ -83,8 +83,8 @@ func (t *streamTable) insert(s *Stream) {
 	t.byID.add(s)
 }
 
-// remove forgets s and wakes the goroutine that waits for its place. It reports whether
-// s was there.
+// remove takes s out of the table, and wakes a call that waits for its place. It reports whether s was
+// there.
 func (t *streamTable) remove(s *Stream) bool {
 	if !t.byID.remove(s) {
 		return false
@@ -95,17 +95,16 @@ func (t *streamTable) remove(s *Stream) bool {
 	return true
 }
 
-// canOpen reports whether a stream of ours fits under the peer's limit, and
-// nobody came before it.
+// canOpen reports whether a stream of ours fits under the peer's limit, and no earlier call waits.
 func (t *streamTable) canOpen() bool { return t.waiting == nil && t.hasPlace() }
 
 func (t *streamTable) hasPlace() bool {
 	return uint64(t.local())+uint64(t.granted) < uint64(t.maxLocal)
 }
 
-// ours are our streams whose ids are above low and at most high. The cost is that of the ids or of
-// the streams, whichever are fewer: GOAWAYs that each name a lower stream cost no more together than
-// there were streams.
+// ours returns our streams whose ids are above low and at most high. It takes time for the ids in that
+// range or for the open streams, whichever are fewer. So GOAWAYs that each name a lower stream cost no
+// more together than there were streams.
 func (t *streamTable) ours(low, high uint32) (list []*Stream) {
 	switch {
 	case t.local() == 0 || low >= high:
@@ -134,13 +133,13 @@ func (t *streamTable) takeID() uint32 {
 	return id
 }
 
-// setMaxLocal takes the peer's SETTINGS_MAX_CONCURRENT_STREAMS.
+// setMaxLocal applies the peer's SETTINGS_MAX_CONCURRENT_STREAMS.
 func (t *streamTable) setMaxLocal(n uint32) {
 	t.maxLocal = n
 	t.grant()
 }
 
-// wait has waiter woken when there is a place for it.
+// wait puts waiter into the ring. It is woken when there is a place for it.
 func (t *streamTable) wait(waiter Waiter) *PlaceWaiter {
 	w := &PlaceWaiter{waiter: waiter}
 	w.next, w.prev = w, w
@@ -152,7 +151,7 @@ func (t *streamTable) wait(waiter Waiter) *PlaceWaiter {
 	return w
 }
 
-// waiters is how many wait.
+// waiters returns how many calls wait.
 func (t *streamTable) waiters() (n int) {
 	for w := t.waiting; w != nil; w = w.next {
 		if n++; w.next == t.waiting {
@@ -162,7 +161,7 @@ func (t *streamTable) waiters() (n int) {
 	return n
 }
 
-// grant promises the places there are to those who wait, and wakes them.
+// grant promises the free places to waiting calls, and wakes these.
 func (t *streamTable) grant() {
 	for t.waiting != nil && t.hasPlace() {
 		t.wakeNext()
@@ -188,8 +187,8 @@ func (t *streamTable) unlink(w *PlaceWaiter) {
 	w.next, w.prev = nil, nil
 }
 
-// claim is called by a waiter that was woken. It reports whether the place is
-// still there: the peer may have lowered its limit.
+// claim is called for a waiter that was woken. It reports whether the place is still there: the peer
+// may have lowered its limit.
 func (t *streamTable) claim() bool {
 	t.granted--
 	return t.local() < t.maxLocal
@@ -202,15 +201,14 @@ func (t *streamTable) noteMisled() {
 	}
 }
 
-// takeMisled returns how many waiters the peer has had us wake for nothing since the last call.
+// takeMisled returns how many waiters were woken for nothing, because of the peer, since the last call.
 func (t *streamTable) takeMisled() int {
 	n := t.misled
 	t.misled = 0
 	return int(n)
 }
 
-// abandon cancels the wait w. If w has already been given a place, that goes to the next
-// waiter.
+// abandon cancels the wait w. If w was given a place already, the place goes to the next waiter.
 func (t *streamTable) abandon(w *PlaceWaiter) {
 	if w.next != nil {
 		t.unlink(w)
@@ -220,7 +218,7 @@ func (t *streamTable) abandon(w *PlaceWaiter) {
 	t.grant()
 }
 
-// wakeAll ends every wait, when no stream can be opened any more.
+// wakeAll ends every wait. It is called when no stream can be opened any more.
 func (t *streamTable) wakeAll() {
 	for t.waiting != nil {
 		t.wakeNext()
@@ -232,11 +230,10 @@ func (t *streamTable) clear() {
 	t.byID = nil
 }
 
-// admit checks the id of a stream that the peer opens and uses it up.
+// admit checks the id of a stream that the peer opens, and marks the id as used up.
 //
-// RFC 9113 section 5.1.1: "The identifier of a newly established stream MUST be
-// numerically greater than all streams that the initiating endpoint has opened
-// or reserved."
+// RFC 9113 section 5.1.1: "The identifier of a newly established stream MUST be numerically greater
+// than all streams that the initiating endpoint has opened or reserved."
 func (t *streamTable) admit(id uint32) error {
 	if !t.side.peerMayOpen(id) {
 		return frame.ConnError(frame.ProtocolError, "HEADERS on a stream that the peer may not open")
@@ -248,15 +245,14 @@ func (t *streamTable) admit(id uint32) error {
 	return nil
 }
 
-// checkUsed checks the id of HEADERS on a stream that is neither open nor idle. If we
-// have ended the stream, the peer may have sent them before it knew. Otherwise the
-// peer has ended it itself, or passed over its id: "the first use of a
-// new stream identifier implicitly closes all streams in the 'idle' state that
-// might have been initiated by that peer with a lower-valued stream identifier",
-// section 5.1.1, and "an endpoint that receives an unexpected stream identifier
-// MUST respond with a connection error of type PROTOCOL_ERROR". Only the last ids passed
-// over are remembered, and of the streams that we ended only the range of their ids:
-// another id in that range is not an error.
+// checkUsed checks the id of HEADERS on a stream that is neither open nor idle. If we have ended the
+// stream, the peer may have sent them before it knew that. Otherwise the peer has ended the stream
+// itself, or skipped its id: "the first use of a new stream identifier implicitly closes all streams in
+// the 'idle' state that might have been initiated by that peer with a lower-valued stream identifier",
+// section 5.1.1, and "an endpoint that receives an unexpected stream identifier MUST respond with a
+// connection error of type PROTOCOL_ERROR". We remember only the range of ids that the peer skipped
+// last, and only one range for all streams that we have ended. Any other id in that range is not
+// treated as an error either.
 func (t *streamTable) checkUsed(id uint32) error {
 	switch {
 	case !t.side.peerMayOpen(id):
@@ -269,8 +265,7 @@ func (t *streamTable) checkUsed(id uint32) error {
 	return nil
 }
 
-// checkClosed checks the id of DATA on a stream that is not open, though not idle
-// either: see checkUsed.
+// checkClosed checks the id of DATA on a stream that is neither open nor idle: see checkUsed.
 func (t *streamTable) checkClosed(id uint32) error {
 	if t.cutOff.has(id) {
 		return nil
@@ -281,9 +276,9 @@ func (t *streamTable) checkClosed(id uint32) error {
 	return frame.StreamError(id, frame.StreamClosed, "DATA on a stream that was ended by who sends it")
 }
 
-// unopened reports whether no one has opened id yet. "Receiving any frame other
-// than HEADERS or PRIORITY on a stream in this state MUST be treated as a
-// connection error of type PROTOCOL_ERROR", section 5.1.
+// unopened reports whether neither side has opened id yet. "Receiving any frame other than HEADERS or
+// PRIORITY on a stream in this state MUST be treated as a connection error of type PROTOCOL_ERROR",
+// section 5.1.
 func (t *streamTable) unopened(id uint32) bool {
 	if t.side.opens(id) {
 		return id >= t.nextLocal

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// streams is what a connection knows of its streams: which there are, whose turn it is to
-// send, and whose handlers still run.
+// streams is what a connection knows about its streams: which streams there are, which of them sends
+// next, and how many handlers still run without theirs.
 type streams struct {
 	streamTable
 	scheduler scheduler
@@ -24,14 +24,14 @@ func (t *streams) begin(s *Stream, id uint32, opener Side, windows *flow.Windows
 	t.insert(s)
 }
 
-// schedule gives s a turn to send, if something waits on it and its own window lets it.
+// schedule gives s a turn to send, if DATA waits on it and its own window has room.
 func (t *streams) schedule(s *Stream) {
 	if s.pending != nil && s.out.Window() > 0 {
 		t.scheduler.add(s)
 	}
 }
 
-// stop follows the end of our side of s: nothing more is sent, and what waits is freed.
+// stop ends our side of s: nothing more is sent, and DATA that waits is freed.
 func (t *streams) stop(s *Stream, pool mem.BufferPool) {
 	t.scheduler.remove(s)
 	if s.pending != nil {
@@ -41,7 +41,7 @@ func (t *streams) stop(s *Stream, pool mem.BufferPool) {
 	}
 }
 
-// push queues f behind what waits on s.
+// push queues f behind the DATA that waits on s.
 func (t *streams) push(s *Stream, f *Frames, pool mem.BufferPool) {
 	before := 0
 	if s.pending == nil {
@@ -53,8 +53,9 @@ func (t *streams) push(s *Stream, f *Frames, pool mem.BufferPool) {
 	t.queued += uint32(s.pending.size - before)
 }
 
-// isFull reports whether who sends on s should wait before more is queued: there is as much as may
-// be on s, or bound bytes on all streams and something on this one. Something is pending then.
+// isFull reports whether a sender on s should wait before it queues more. That is so if s has as much
+// queued as it may, or if s has something queued and all streams together have bound bytes queued. In
+// both cases s.pending is not nil.
 func (t *streams) isFull(s *Stream, bound int64) bool {
 	q := s.pending
 	if q == nil || q.size == 0 {
@@ -63,10 +64,10 @@ func (t *streams) isFull(s *Stream, bound int64) bool {
 	return q.size >= SendBuffer || q.size >= ShutBuffer && s.out.Window() == 0 || int64(t.queued) >= bound
 }
 
-// LoseStreams ends all streams, with their connection. It returns them.
+// LoseStreams ends all streams, because their connection has ended. It returns them.
 func (c *Conn) LoseStreams() iter.Seq[*Stream] { return c.streams.lose().all() }
 
-// lose is the end of all streams with their connection. It returns them.
+// lose ends all streams, because their connection has ended. It returns them.
 func (t *streams) lose() *streamSet {
 	lost := t.byID
 	for s := range lost.all() {
@@ -76,12 +77,13 @@ func (t *streams) lose() *streamSet {
 	return lost
 }
 
-// isCrowded reports whether so many handlers run that no other may begin.
+// isCrowded reports whether so many handlers run that no other may begin. maxPeer is how many streams
+// the peer may have open.
 func (t *streams) isCrowded(maxPeer uint32) bool {
 	return t.handlers.left > MaxOrphans || uint64(t.peer())+uint64(t.handlers.left) >= uint64(maxPeer)
 }
 
-// ReceiveWindows are those of all streams.
+// ReceiveWindows returns the receive windows of all streams.
 func (c *Conn) ReceiveWindows() iter.Seq[*flow.Inflow] {
 	return func(yield func(*flow.Inflow) bool) {
 		for s := range c.streams.byID.all() {
@@ -92,11 +94,11 @@ func (c *Conn) ReceiveWindows() iter.Seq[*flow.Inflow] {
 	}
 }
 
-// handlers counts those that still run though their stream is gone.
+// handlers counts the handlers that still run after their stream is gone.
 type handlers struct {
 	left     int32
 	hopeless bool // the reader waited too long for one to return, and none has since
-	blocked  bool // the reader waits for a handler to return, or for less to be queued; whoever brings that about asks for WakeReader
+	blocked  bool // the reader waits until a handler returns or less is queued: see BlockReader
 }
 
 func (h *handlers) outlives() { h.left++ }

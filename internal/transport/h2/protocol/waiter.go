@@ -2,6 +2,6 @@
 
 package protocol
 
-// Waiter waits for something. Wake is called once, by a holder of the connection's lock, and
-// must use neither that nor a stream of it.
+// Waiter is something that waits. Its Wake is called once, by a holder of the connection's lock. Wake
+// must not use the connection or any of its streams.
 type Waiter interface{ Wake() }

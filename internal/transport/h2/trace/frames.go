@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	maxList  = 1 << 20 // bytes of one header list that are read
-	maxBlock = 1 << 20 // bytes of one field block
-	maxTable = 1 << 24 // a dynamic table that is kept to follow the peer's
+	maxList  = 1 << 20 // the most bytes of a header list that are decoded
+	maxBlock = 1 << 20 // the most bytes of a field block
+	maxTable = 1 << 24 // the largest dynamic table, in bytes, that is kept to follow the peer's
 )
 
-// frames returns the frames in pieces. The payload of DATA is nil. A client's preface is left out,
-// and so is what is not a whole frame.
+// frames returns the frames in pieces. The payload of DATA is nil. It leaves out a client's preface,
+// and an incomplete frame.
 func frames(pieces [][]byte) iter.Seq2[frame.Header, []byte] {
 	return func(yield func(frame.Header, []byte) bool) {
-		skip := 0 // of the payload of DATA that lies in the pieces ahead
+		skip := 0 // bytes of DATA payload that are still to come in pieces
 		for _, b := range pieces {
 			b = bytes.TrimPrefix(b, []byte(frame.ClientPreface))
 			for {
@@ -47,11 +47,11 @@ func frames(pieces [][]byte) iter.Seq2[frame.Header, []byte] {
 	}
 }
 
-// direction is one half of a connection.
+// direction is the state of one direction of a connection.
 type direction struct {
 	decoder hpack.Decoder
-	block   []byte // the fragments so far of a field block that has no END_HEADERS yet
-	lost    bool   // the decoder can't follow any more
+	block   []byte // the fragments so far of a field block whose END_HEADERS has not come yet
+	lost    bool   // the decoder can't decode this direction any more
 	began   bool
 }
 
@@ -61,13 +61,13 @@ type field struct {
 	Value *string `json:"value,omitempty"` // nil if it is withheld
 }
 
-// public are the fields whose values are words of HTTP and gRPC, and tell nothing of a program.
+// public has the fields whose values are words of HTTP and gRPC, and reveal nothing about a program.
 var public = map[string]bool{
 	":method": true, ":scheme": true, ":status": true, "content-type": true, "te": true,
 	"grpc-accept-encoding": true, "grpc-encoding": true, "grpc-status": true, "grpc-timeout": true,
 }
 
-// fields adds a fragment, and returns the fields at the block's end.
+// fields adds a fragment of a block. At the end of the block it returns the block's fields.
 func (d *direction) fields(fragment []byte, end, values bool) []field {
 	if d.lost {
 		return nil

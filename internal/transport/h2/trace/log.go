@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package trace writes what HTTP/2 connections do: a line for each frame, and for each time that a
-// connection begins, parks, wakes or ends. It reads frames from the wire's bytes, with HPACK decoders
-// of its own, so a connection that is not traced pays for none of it.
+// connection begins, parks, wakes or ends. It parses frames from the bytes on the wire, with HPACK
+// decoders of its own, so a connection that is not traced pays nothing for it.
 package trace
 
 import (
@@ -15,9 +15,9 @@ import (
 
 // Options say what lines look like.
 type Options struct {
-	JSON bool // an object a line, and not text
-	// Values has lines say the values of all header fields, also of those that may be secret.
-	// Without it they are there for fields whose values are words of the protocols alone.
+	JSON bool // each line is a JSON object, not text
+	// Values means that lines show the values of all header fields, also of those that may be secret.
+	// Without it lines show values only for fields whose values are words of the protocols.
 	Values bool
 }
 
@@ -37,21 +37,22 @@ func New(w io.Writer, o Options) *Log {
 	return &Log{opts: o, now: time.Now, w: w, conns: map[any]*conn{}}
 }
 
-// State is how a connection stands.
+// State describes a connection at one moment.
 type State struct {
 	SendWindow int64  `json:"send_window"` // bytes of DATA that the peer lets us send on the connection
 	RecvWindow uint32 `json:"recv_window"` // the size of the connection's receive window, in bytes
 	Held       int64  `json:"held"`        // what the peer makes us hold, in bytes of memory
-	Streams    int    `json:"streams"`     // that are open
+	Streams    int    `json:"streams"`     // how many streams are open
 }
 
-// conn is what is known of one connection.
+// conn is what the Log knows about one connection.
 type conn struct {
 	side, local, remote string
 	received, sent      direction
 }
 
-// Open begins a connection. key names it to the other methods.
+// Open writes the first line of a connection. key identifies the connection in calls of the other
+// methods.
 func (l *Log) Open(key any, side, local, remote string, s State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,8 +61,8 @@ func (l *Log) Open(key any, side, local, remote string, s State) {
 	l.write(c, &record{Event: "open", State: s})
 }
 
-// Event writes that something happened to a connection. One that was not begun, or is closed, is
-// left out.
+// Event writes that something happened to a connection. It writes nothing if the connection was not
+// opened, or is closed.
 func (l *Log) Event(key any, event, detail string, s State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +71,7 @@ func (l *Log) Event(key any, event, detail string, s State) {
 	}
 }
 
-// Close is the last Event of a connection.
+// Close writes the last line of a connection.
 func (l *Log) Close(key any, reason string, s State) {
 	l.Event(key, "closed", reason, s)
 	l.mu.Lock()
@@ -78,7 +79,7 @@ func (l *Log) Close(key any, reason string, s State) {
 	delete(l.conns, key)
 }
 
-// Received writes a frame of the peer's. The payload of DATA is not asked for.
+// Received writes a line for a frame that the peer sent. It ignores the payload of DATA.
 func (l *Log) Received(key any, h frame.Header, payload []byte, s State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,8 +90,8 @@ func (l *Log) Received(key any, h frame.Header, payload []byte, s State) {
 	}
 }
 
-// Sent writes the frames in pieces, which follow each other: only the payload of DATA goes on from
-// one piece to the next.
+// Sent writes a line for each frame in pieces, which are consecutive. Only the payload of DATA may
+// continue from one piece to the next.
 func (l *Log) Sent(key any, pieces [][]byte, s State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,5 +110,5 @@ func (l *Log) write(c *conn, r *record) {
 	r.Time = l.now().UTC()
 	r.Side, r.Local, r.Remote = c.side, c.local, c.remote
 	l.buf = append(r.append(l.buf[:0], l.opts.JSON), '\n')
-	_, _ = l.w.Write(l.buf) // where it can't be written there is nobody to tell
+	_, _ = l.w.Write(l.buf) // nobody can be told that a line was not written
 }

@@ -30,12 +30,13 @@ type record struct {
 	State
 }
 
-// record reads what a line says of a frame.
+// record returns what a line says about a frame.
 func (d *direction) record(h frame.Header, p []byte, values bool) *record {
 	r := &record{Frame: h.Type.String(), Stream: h.StreamID, Length: &h.Length, Flags: flags(h)}
 	switch h.Type {
 	case frame.Headers:
-		// A stream error leaves the fragment to be followed.
+		// After a stream error f still has the fragment, which must be decoded to keep the decoder in
+		// step.
 		f, _ := frame.ParseHeaders(h, p)
 		d.block = d.block[:0]
 		r.Fields = d.fields(f.Fragment, h.Flags.Has(frame.FlagEndHeaders), values)
@@ -74,7 +75,7 @@ func settings(v frame.SettingsView) string {
 	return strings.Join(said, " ")
 }
 
-// flags are the names of those that have a meaning for the frame's type.
+// flags returns the names of the flags that have a meaning for the frame's type.
 func flags(h frame.Header) (names []string) {
 	add := func(f frame.Flags, name string, types ...frame.Type) {
 		for _, t := range types {
@@ -91,11 +92,11 @@ func flags(h frame.Header) (names []string) {
 	return names
 }
 
-// append appends the line without its end.
+// append appends the line without the newline.
 func (r *record) append(b []byte, asJSON bool) []byte {
 	if asJSON {
 		text, err := json.Marshal(r)
-		if err != nil { // nothing in a record can't be marshaled
+		if err != nil { // can't happen: everything in a record can be marshaled
 			text = []byte(strconv.Quote(err.Error()))
 		}
 		return append(b, text...)
@@ -145,8 +146,8 @@ func (r *record) appendFrame(b []byte) []byte {
 	return append(b, ']')
 }
 
-// appendName appends a field's name. One that is no token, which a peer may send all the same, is quoted: else it
-// could have lines of its own.
+// appendName appends a field's name. A peer may send a name that is not a token. Such a name is quoted,
+// so that it can't add lines of its own to the trace.
 func appendName(b []byte, name string) []byte {
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '=' || c == '[' || c == ']' {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cds makes the policies for a cluster of xDS (gRFC A27, A37, A50, A56, A74, A75). Below
-// it, for an aggregate cluster, is a priority policy with a cds policy for each of the clusters it
-// consists of; for another one it is
+// Package cds has the policy for one cluster of xDS (gRFC A27, A37, A50, A56, A74, A75). For an
+// aggregate cluster its child is a priority policy, which has a cds policy for each cluster that the
+// aggregate consists of. For any other cluster the policies below it are
 //
 //	outlier detection -> cluster_impl -> priority -> the policy that the cluster names
 //
-// with override_host before priority where sessions may stay with their servers (A55), and
-// a child of the priority policy for each priority of the cluster's endpoints. What is
-// known of the cluster comes with the state of the resolver. Importing the package registers it.
+// If RPCs may stay with the servers of their sessions (A55), override_host is above priority. The
+// priority policy has a child for each priority of the cluster's endpoints. The resolver's state has
+// what is known about the cluster. Importing the package registers the policy.
 package cds
 
 import (
@@ -35,12 +35,12 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return &policy{cc: cc, opts: buildoptions.Keep(cc, opts)}
 }
 
-// policy is the balancer. It is called one call at a time, so it needs no lock.
+// policy is the balancer. Its methods are called one at a time, so it needs no lock.
 type policy struct {
 	cc   balancer.ClientConn
 	opts buildoptions.Kept
 
-	node        string // of the program, as control planes know it; stands before errors
+	node        string // the prefix of errors, which names the xDS node
 	name        string // of the cluster
 	unsubscribe func() // nil unless the cluster is dynamic
 	child       *gracefulswitch.Balancer
@@ -49,7 +49,8 @@ type policy struct {
 	tree        tree
 }
 
-// UpdateClientConnState passes on what is new of the cluster, and nothing if nothing is.
+// UpdateClientConnState updates the child if the cluster or the configuration has changed, and
+// otherwise does nothing.
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*config)
 	if !ok {
@@ -67,7 +68,7 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	}
 	switch {
 	case cluster == nil && c.dynamic:
-		return nil // it will be there soon
+		return nil // the cluster will come with a later update
 	case cluster == nil:
 		cluster = &dependency.Cluster{Err: fmt.Errorf("cluster %q is not there", c.cluster)}
 	case cluster == p.current && cluster.Leaves == nil && string(c.policy) == string(p.policy):
@@ -81,7 +82,8 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	return p.update(cluster, s.ResolverState)
 }
 
-// watch has a dynamic cluster watched, from the first update to Close.
+// watch subscribes to the cluster if it is dynamic. The subscription lasts from the first update to
+// Close.
 func (p *policy) watch(c *config, to dependency.Subscriber) {
 	if p.unsubscribe != nil && p.name != c.cluster {
 		p.unsubscribe()
@@ -95,7 +97,7 @@ func (p *policy) watch(c *config, to dependency.Subscriber) {
 	}
 }
 
-// prefixOf names the node, where it is known.
+// prefixOf returns the prefix of errors that names the xDS node, or "" if the node is not known.
 func prefixOf(a *dependency.Attachment) string {
 	if a.Client == nil {
 		return ""
@@ -103,8 +105,8 @@ func prefixOf(a *dependency.Attachment) string {
 	return "[xDS node id: " + a.Client.Bootstrap().NodeID() + "] "
 }
 
-// fail has RPCs fail, for a cluster that can't be used, but for those that wait for it. A status that
-// is in err is not theirs.
+// fail makes RPCs fail because the cluster can't be used. RPCs that wait for ready go on waiting. The
+// others get the text of err, but not a status that err contains.
 func (p *policy) fail(err error) {
 	if p.child != nil {
 		p.child.Close()
@@ -129,7 +131,8 @@ func (p *policy) update(c *dependency.Cluster, s resolver.State) (err error) {
 	return p.child.UpdateClientConnState(balancer.ClientConnState{ResolverState: s, BalancerConfig: below})
 }
 
-// ResolverError is the child's. Without one RPCs fail with the text of it.
+// ResolverError implements balancer.Balancer. If there is a child, it gets the error; otherwise RPCs
+// fail with the error's text.
 func (p *policy) ResolverError(err error) {
 	if p.child != nil {
 		p.child.ResolverError(err)
@@ -141,14 +144,14 @@ func (p *policy) ResolverError(err error) {
 // UpdateSubConnState is never called: every SubConn here has a listener.
 func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
-// ExitIdle is the child's.
+// ExitIdle implements balancer.Balancer. The child handles it.
 func (p *policy) ExitIdle() {
 	if p.child != nil {
 		p.child.ExitIdle()
 	}
 }
 
-// Close closes the child.
+// Close implements balancer.Balancer.
 func (p *policy) Close() {
 	if p.unsubscribe != nil {
 		p.unsubscribe()

@@ -21,13 +21,14 @@ func (builder) Name() string { return Name }
 type config struct {
 	serviceconfig.LoadBalancingConfig
 	cluster string
-	// dynamic says that routes don't name the cluster: the policy has to ask for it (A74).
+	// dynamic says that no route names the cluster, so the policy itself has to subscribe
+	// to it (A74).
 	dynamic bool
-	// policy, if it is there, takes the place of the one that the cluster names (A37).
+	// policy, if not nil, replaces the policy that the cluster names (A37).
 	policy json.RawMessage
 }
 
-// ParseConfig reads "cluster" and "isDynamic".
+// ParseConfig parses the fields "cluster" and "isDynamic".
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	var in struct {
 		Cluster string `json:"cluster"`

@@ -12,14 +12,15 @@ import (
 	"google.golang.org/grpc/resolver/ringhash"
 )
 
-// resolved are endpoints as policies want them. It does not change.
+// resolved has endpoints in the form that policies need. It does not change.
 type resolved struct {
 	all     []resolver.Endpoint
-	byChild map[string][]resolver.Endpoint // parts of all
+	byChild map[string][]resolver.Endpoint // slices of all, by the name of the priority policy's child
 }
 
 // endpoints returns all endpoints, and those of each priority, with locality and weight (A113).
-// What they have in common they share. Those that drain are for sessions alone.
+// Endpoints share attributes that are equal. Draining endpoints are included only if there are
+// sessions, which may still use them.
 func endpoints(priorities [][]resource.Locality, names []string, sessions bool) *resolved {
 	n := 0
 	for _, localities := range priorities {
@@ -35,7 +36,7 @@ func endpoints(priorities [][]resource.Locality, names []string, sessions bool) 
 		for i := range localities {
 			l := &localities[i]
 			common := resolver.Endpoint{}
-			if sessions { // override_host leaves some out, and priority gets the rest
+			if sessions { // override_host removes some endpoints, and priority gets the rest
 				common = hierarchy.Set(common, path)
 			}
 			common = locality.Set(common, locality.Info{ID: l.ID, Weight: l.Weight})

@@ -8,22 +8,22 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
-// names are those of the children for priorities. A child keeps its connections for as long as
-// it keeps its name, so a priority takes the name of one that had a locality of its, even where
-// that was another priority (A56).
+// names has the names of the priority policy's children. A child keeps its connections as long as it
+// keeps its name. So a priority takes over the name of a child that had one of its localities before,
+// even if that child was for another priority (A56).
 type names struct {
 	list []string // by priority
-	by   []named  // the first of a locality counts; maps are larger
+	by   []named  // the first entry of a locality counts; a slice is smaller than a map
 	next int
 }
 
-// named is a locality and the child it was in.
+// named is a locality and the name of the child that it was in.
 type named struct {
 	id   resource.LocalityID
 	name string
 }
 
-// assign makes names for the priorities. list is another one then.
+// assign assigns names to the priorities. It replaces list and does not change the old one.
 func (n *names) assign(priorities [][]resource.Locality) {
 	before := make(map[resource.LocalityID]string, len(n.by))
 	for _, b := range n.by {

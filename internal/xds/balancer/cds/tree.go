@@ -21,14 +21,14 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// tree makes the configurations of the policies below, and keeps what lasts from one update to
-// the next.
+// tree makes the configurations of the policies below, and keeps what can be used again at the next
+// update.
 type tree struct {
-	text      string // that policy was parsed from
+	text      string // the text from which policy was parsed
 	policy    *gracefulswitch.Config
 	names     names
-	sessions  bool                // resolved has what only sessions use
-	endpoints *resource.Endpoints // that resolved is of
+	sessions  bool                // resolved includes what only sessions use
+	endpoints *resource.Endpoints // the endpoints from which resolved was made
 	resolved  *resolved
 }
 
@@ -36,7 +36,8 @@ func prioritized(c *priority.Config) *gracefulswitch.Config {
 	return &gracefulswitch.Config{Child: balancer.Get(priority.Name), ChildConfig: c}
 }
 
-// aggregate is for an aggregate cluster. The order of the leaves is that of priorities (A75).
+// aggregate returns the configuration for an aggregate cluster. Its leaves are the priorities, in
+// this order (A75).
 func (t *tree) aggregate(c *dependency.Cluster) *gracefulswitch.Config {
 	*t = tree{}
 	p := &priority.Config{Children: make(map[string]priority.Child, len(c.Leaves)), Priorities: c.Leaves}
@@ -47,8 +48,9 @@ func (t *tree) aggregate(c *dependency.Cluster) *gracefulswitch.Config {
 	return prioritized(p)
 }
 
-// leaf is for a cluster with endpoints of its own. The state gets them. of.policy stands in for what
-// the cluster names, unless it is empty; leaf fills in the rest.
+// leaf returns the configuration for a cluster with its own endpoints, and the resolver state with
+// these endpoints. of.policy, if not empty, replaces the policy that the cluster names. leaf sets
+// the remaining fields of of.
 func (t *tree) leaf(of leafOf, c *dependency.Cluster, s resolver.State) (*gracefulswitch.Config, resolver.State, error) {
 	if of.policy == "" {
 		of.policy = string(c.Resource.LBPolicy)
@@ -68,23 +70,24 @@ func (t *tree) leaf(of leafOf, c *dependency.Cluster, s resolver.State) (*gracef
 	return config, s, nil
 }
 
-// leafOf is what the configuration for a cluster with endpoints is made of, beside these.
+// leafOf has everything except the endpoints that the configuration of such a cluster depends on.
 type leafOf struct {
 	name, policy, names string
-	node                string // stands before errors
+	node                string // the prefix of errors
 	resource            *resource.Cluster
 }
 
-// leafConfig is one that channels share.
+// leafConfig is a configuration that channels share.
 type leafConfig struct {
 	of     leafOf
 	config *gracefulswitch.Config
 }
 
-// leafKey finds it.
+// leafKey is the key of the last leafConfig in resource.Derive.
 type leafKey struct{}
 
-// config returns what another channel has made of the same, or makes it.
+// config returns the configuration made from of and c. If the last one that a channel has made for
+// these endpoints is the same, config returns that one.
 func (t *tree) config(of leafOf, c *dependency.Cluster) (*gracefulswitch.Config, error) {
 	if c.Endpoints == nil || c.Note != nil {
 		return t.makeConfig(of, c)
@@ -117,7 +120,7 @@ func (t *tree) makeConfig(of leafOf, c *dependency.Cluster) (*gracefulswitch.Con
 	case len(children.Priorities) == 0:
 		children.Empty = fmt.Errorf("%sthere are no priorities, and so no endpoints, of cluster %q", of.node, of.name)
 	}
-	if t.sessions { // the policy override_host, above, decides which endpoints the children get
+	if t.sessions { // override_host, above, decides which endpoints the children get
 		children.Endpoints = nil
 	}
 	for _, child := range t.names.list {
@@ -135,8 +138,8 @@ func (t *tree) makeConfig(of leafOf, c *dependency.Cluster) (*gracefulswitch.Con
 	return &gracefulswitch.Config{Child: outlierdetection.Builder(), ChildConfig: outliers}, nil
 }
 
-// resolvedKey is for what is made of endpoints: it is the same for all channels whose children have
-// the same names.
+// resolvedKey is the key of a resolved in resource.Derive. All channels whose children have the same
+// names share it.
 type resolvedKey struct {
 	names    string
 	sessions bool
@@ -154,7 +157,7 @@ func (t *tree) resolve() {
 	t.resolved = resource.Derive(&t.endpoints.Derived, key, func() *resolved { return endpoints(priorities, t.names.list, t.sessions) })
 }
 
-// outlierConfig does nothing for nil (A50).
+// outlierConfig returns a configuration that does nothing if o is nil (A50).
 func outlierConfig(o *resource.OutlierDetection) *outlierdetection.Config {
 	if o == nil {
 		return &outlierdetection.Config{}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clusterimpl is what a cluster of xDS demands of all RPCs that go there, whichever
-// endpoint gets them: drops (gRFC A27), circuit breaking (A32), load reports (A27, A64, A85), how
-// connections are made (A29, A86), and how many (A105), the authority (A81), and labels of metrics (A78, A89). What a
-// cluster says comes with the state of the resolver. Importing the package registers the policy.
+// Package clusterimpl applies a cluster's settings to all RPCs that go there, whichever endpoint handles
+// them. These are drops (gRFC A27), circuit breaking (A32), load reports (A27, A64, A85), how connections are
+// made (A29, A86) and how many (A105), the authority (A81), and labels of metrics (A78, A89). The resolver's
+// state has the cluster. Importing the package registers the policy.
 package clusterimpl
 
 import (
@@ -28,7 +28,7 @@ var logger = grpclog.Component("xds")
 
 func init() { balancer.Register(builder{}) }
 
-// Builder returns what builds the policy, for those that make its configuration themselves.
+// Builder returns the policy's builder, for callers that make a Config themselves.
 func Builder() balancer.Builder { return builder{} }
 
 type builder struct{}
@@ -43,11 +43,11 @@ type Config struct {
 	serviceconfig.LoadBalancingConfig
 	// Cluster is the name of the cluster.
 	Cluster string
-	// Child is the policy below.
+	// Child is the policy below this one.
 	Child *gracefulswitch.Config
 }
 
-// ParseConfig reads "cluster" and "childPolicy".
+// ParseConfig parses the fields "cluster" and "childPolicy".
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	var in struct {
 		Cluster string `json:"cluster"`
@@ -68,7 +68,7 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return p
 }
 
-// UpdateClientConnState takes what is new of the cluster.
+// UpdateClientConnState takes over the cluster if it has changed, and updates the child.
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*Config)
 	if !ok {
@@ -106,16 +106,16 @@ func (p *policy) adopt(name string, cluster *dependency.Cluster, a *dependency.A
 	}
 }
 
-// ResolverError is the child's.
+// ResolverError implements balancer.Balancer. The child handles it.
 func (p *policy) ResolverError(err error) { p.child.ResolverError(err) }
 
 // UpdateSubConnState is never called: every SubConn here has a listener.
 func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
-// ExitIdle is the child's.
+// ExitIdle implements balancer.Balancer. The child handles it.
 func (p *policy) ExitIdle() { p.child.ExitIdle() }
 
-// Close closes the child. What RPCs are counted still counts.
+// Close implements balancer.Balancer. RPCs that are still in progress remain counted until they end.
 func (p *policy) Close() {
 	p.child.Close()
 	p.reports.stop()

@@ -14,20 +14,21 @@ import (
 	"google.golang.org/grpc/internal/xds/handshake"
 )
 
-// policy is the balancer, and the ClientConn of the one below. mu guards what it reports; it is
-// not held in calls of others, but for UpdateState.
+// policy is the balancer, and the ClientConn of its child. mu guards the fields below it. It is
+// not held during calls of other objects, except UpdateState.
 type policy struct {
 	balancer.ClientConn
 	opts  buildoptions.Kept
 	child gracefulswitch.Balancer
-	// security has the TLS settings of the cluster. Addresses refer to it.
+	// security has the TLS settings of the cluster. The attributes of addresses refer to it.
 	security *handshake.Client
-	// scale is how many connections a SubConn may have; addresses refer to it too.
+	// scale is the number of connections that a SubConn may have. The attributes of addresses
+	// refer to it too.
 	scale scaling.Limit
 
-	// Used by the policy's own calls alone.
+	// Only the methods of balancer.Balancer use these fields.
 	current  *dependency.Cluster
-	reports  *reports // nil: nobody is told
+	reports  *reports // nil if there are no load reports
 	requests *requests
 
 	mu       sync.Mutex
@@ -37,8 +38,8 @@ type policy struct {
 	reported bool
 }
 
-// prepared is what an address got. The endpoints of a locality share their attributes mostly, and
-// are to share what these become.
+// prepared caches the attributes that an address gets. The endpoints of a locality mostly share
+// their attributes, and so they share the resulting attributes too.
 type prepared struct {
 	settings      *settings
 	before, after *attributes.Attributes

@@ -17,12 +17,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// picker does not change.
+// picker is immutable.
 type picker struct {
 	child balancer.Picker
 	*settings
-	// drop says that RPCs may be dropped: not while they wait, or each of their picks would be
-	// another chance to be.
+	// drop says whether RPCs may be dropped. An RPC that waits must not be, as each of its
+	// further picks would be another chance to drop it.
 	drop bool
 }
 
@@ -34,7 +34,7 @@ func (p *policy) reportLocked() {
 	}
 	own := &picker{child: s.Picker, settings: p.settings}
 	own.drop = s.ConnectivityState == connectivity.Ready || p.settings.all
-	if p.settings.all { // RPCs don't depend on there being connections
+	if p.settings.all { // all RPCs are dropped, so they do not depend on connections
 		s.ConnectivityState = connectivity.Ready
 	}
 	s.Picker = own
@@ -60,7 +60,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 		stats.UpdateLabels(info.Ctx, p.labels)
 		return r, err
 	}
-	if p.requests.Add(1) > limit { // others were faster
+	if p.requests.Add(1) > limit { // other RPCs have taken the last places
 		p.requests.Add(-1)
 		if r.Done != nil {
 			r.Done(balancer.DoneInfo{Err: p.broke})
@@ -80,7 +80,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return r, nil
 }
 
-// rewrites reports whether the RPC's authority is to be the endpoint's hostname (A81).
+// rewrites reports whether the endpoint's hostname replaces the RPC's authority (A81).
 func rewrites(info balancer.PickInfo) bool {
 	i := call.From(info.Ctx)
 	return i != nil && i.Route != nil && i.Route.AutoHostRewrite

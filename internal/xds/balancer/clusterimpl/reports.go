@@ -9,15 +9,15 @@ import (
 	"google.golang.org/grpc/internal/xds/xdsclient"
 )
 
-// reports are the load reports about a cluster. nil is for those of which nobody is told.
+// reports are the load reports about a cluster. A nil reports means that there are none.
 type reports struct {
-	server  string // its key
+	server  string // bootstrap.Server.Key of the server
 	service string
 	load    *client.ClusterLoad
 	release func()
 }
 
-// update returns the reports that a cluster wants now, and ends what it does not want any more.
+// update returns the reports that the cluster asks for now, and stops r if that is different.
 func (r *reports) update(name string, c *resource.Cluster, to *xdsclient.Client) *reports {
 	if c.LRS == nil {
 		r.stop()
@@ -36,7 +36,7 @@ func (r *reports) update(name string, c *resource.Cluster, to *xdsclient.Client)
 	}}
 }
 
-// counters are where to count, nil if nobody is told.
+// counters returns the counters of the reports, or nil if there are no reports.
 func (r *reports) counters() *client.ClusterLoad {
 	if r == nil {
 		return nil
@@ -50,7 +50,7 @@ func (r *reports) stop() {
 	}
 }
 
-// reportMetrics passes on what the cluster wants of a backend's report (A85).
+// reportMetrics adds those metrics of a backend's report that the cluster asks for (A85).
 func reportMetrics(to *client.LocalityLoad, want *resource.LoadMetrics, report any) {
 	from, ok := report.(*v3orcapb.OrcaLoadReport)
 	if !ok || from == nil {

@@ -7,24 +7,24 @@ import (
 	"sync/atomic"
 )
 
-// requests counts the RPCs that a process has under way to a cluster (A32).
+// requests counts the RPCs of the process that are in progress on a cluster (A32).
 type requests struct {
 	atomic.Int64
 	key requestKey
-	// users counts policies. The lock of counters guards it.
+	// users is the number of policies that use the counter. counters.Mutex guards it.
 	users int
 }
 
-// requestKey names what is counted.
+// requestKey identifies a counter.
 type requestKey struct{ cluster, service string }
 
-// counters are of all channels of the process.
+// counters has the counters of all channels of the process.
 var counters = struct {
 	sync.Mutex
 	byKey map[requestKey]*requests
 }{byKey: make(map[requestKey]*requests)}
 
-// requestsOf returns the counter, for one more policy.
+// requestsOf returns the counter for a key, and adds a user. The caller must call release.
 func requestsOf(key requestKey) *requests {
 	counters.Lock()
 	defer counters.Unlock()
@@ -37,8 +37,8 @@ func requestsOf(key requestKey) *requests {
 	return r
 }
 
-// release is called when a policy does not need it any more. RPCs may still be counted down. r
-// may be nil.
+// release removes a user of the counter. RPCs that are still in progress may use the counter
+// afterwards. r may be nil.
 func (r *requests) release() {
 	if r == nil {
 		return

@@ -15,20 +15,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// settings are what RPCs go by, from one change of the cluster to the next. Only places changes.
+// settings are the cluster's settings that picks use. A change of the cluster makes new ones.
+// Only the field places changes.
 type settings struct {
 	resource *resource.Cluster
 	drops    []resource.Drop
-	all      bool // one of drops drops all
+	all      bool // one of drops drops every RPC
 	requests *requests
-	load     *client.ClusterLoad // nil: nobody is told
-	broke    error               // of RPCs that are more than the cluster may have at a time
+	load     *client.ClusterLoad // nil if there are no load reports
+	broke    error               // the error of RPCs that exceed the limit of concurrent RPCs
 	labels   map[string]string
 
 	places sync.Map // of *place, by LocalityID
 }
 
-// newSettings returns before if nothing is new.
+// newSettings returns the settings of a cluster. It returns before if nothing has changed.
 func newSettings(c *dependency.Cluster, n *requests, load *client.ClusterLoad, before *settings) *settings {
 	var drops []resource.Drop
 	if c.Endpoints != nil {
@@ -37,7 +38,7 @@ func newSettings(c *dependency.Cluster, n *requests, load *client.ClusterLoad, b
 	if before != nil && before.resource == c.Resource && before.load == load && before.requests == n && slices.Equal(before.drops, drops) {
 		return before
 	}
-	if len(drops) > 0 { // which change with the endpoints
+	if len(drops) > 0 { // drops change with the endpoints, so these settings are not cached
 		return makeSettings(c.Resource, drops, n, load)
 	}
 	return resource.Derive(&c.Resource.Derived, settingsKey{n, load}, func() *settings {
@@ -45,7 +46,7 @@ func newSettings(c *dependency.Cluster, n *requests, load *client.ClusterLoad, b
 	})
 }
 
-// settingsKey is for what all channels have in common: counters are the process's.
+// settingsKey identifies settings that all channels share. The counters belong to the process.
 type settingsKey struct {
 	requests *requests
 	load     *client.ClusterLoad
@@ -62,15 +63,15 @@ func makeSettings(c *resource.Cluster, drops []resource.Drop, n *requests, load 
 	return s
 }
 
-// place is what all endpoints of a locality have in common. It does not change.
+// place has what the endpoints of a locality have in common. It does not change.
 type place struct {
 	of     *settings
-	load   *client.LocalityLoad // nil: nobody is told
+	load   *client.LocalityLoad // nil if there are no load reports
 	labels map[string]string
 	done   func(balancer.DoneInfo)
 }
 
-// place returns that of a locality.
+// place returns the place of a locality.
 func (s *settings) place(id resource.LocalityID) *place {
 	if p, ok := s.places.Load(id); ok {
 		return p.(*place)
@@ -90,7 +91,7 @@ func (s *settings) place(id resource.LocalityID) *place {
 	return actual.(*place)
 }
 
-// finished is told the end of an RPC.
+// finished counts the end of an RPC.
 func (p *place) finished(info balancer.DoneInfo) {
 	p.of.requests.Add(-1)
 	if p.load != nil {

@@ -17,16 +17,16 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// subConn is one whose locality is known.
+// subConn is a SubConn that knows its locality.
 type subConn struct {
 	balancer.SubConn
 	policy    *policy
 	id        resource.LocalityID
-	authority metadata.MD           // nil: there is no hostname
-	seen      atomic.Pointer[place] // the last one
+	authority metadata.MD           // nil if the endpoint has no hostname
+	seen      atomic.Pointer[place] // the last place that place returned
 }
 
-// place returns what the SubConn has in the settings.
+// place returns the place of the SubConn's locality in s.
 func (sc *subConn) place(s *settings) *place {
 	if p := sc.seen.Load(); p != nil && p.of == s {
 		return p
@@ -54,7 +54,7 @@ func (p *policy) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOp
 	return sc, nil
 }
 
-// prepare returns the addresses with all that making a connection takes.
+// prepare returns the addresses with the attributes that making a connection needs.
 func (p *policy) prepare(addrs []resolver.Address) []resolver.Address {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package clustermanager has a policy for each cluster of a channel, and picks with that of the
-// cluster which the resolver's selector has chosen for the RPC (gRFC A31). Importing the package
-// registers it.
+// Package clustermanager has a policy with a child for each cluster of a channel. For each RPC it
+// picks with the child of the cluster that the resolver's selector has chosen (gRFC A31).
+// Importing the package registers the policy.
 package clustermanager
 
 import (
@@ -31,10 +31,10 @@ const Name = "xds_cluster_manager_experimental"
 
 func init() { balancer.Register(builder{}) }
 
-// waiting is the picker of a child that has reported nothing yet.
+// waiting is the picker of a child that has not reported a state yet.
 var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
 
-// WithCluster returns the context of an RPC for a child of the policy.
+// WithCluster returns a context for an RPC that makes the policy pick with the child called name.
 func WithCluster(ctx context.Context, name string) context.Context {
 	return call.With(ctx, &call.Info{Child: name})
 }
@@ -52,7 +52,7 @@ type config struct {
 	children map[string]*gracefulswitch.Config
 }
 
-// ParseConfig reads "children", by name; each has a "childPolicy".
+// ParseConfig parses the field "children", a map from names to objects with a "childPolicy".
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	var in struct {
 		Children map[string]struct {
@@ -77,30 +77,31 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return &manager{cc: cc, opts: buildoptions.Keep(cc, opts), children: make(map[string]*child)}
 }
 
-// manager is the policy.
+// manager is the balancer.
 type manager struct {
 	cc   balancer.ClientConn
 	opts buildoptions.Kept
 
-	// children is changed by the policy's own calls alone, with mu held; they may read it
-	// without. One that is shared is copied first.
+	// children is changed only by the methods of balancer.Balancer, with mu held. These may read
+	// it without mu. If a picker shares the map, put copies it before a change.
 	children map[string]*child
 
 	mu     sync.Mutex
-	paused bool // an update is under way, and reports when it is done
-	shared bool // a picker has children
+	paused bool // UpdateClientConnState is running, and will report when it is done
+	shared bool // a picker uses children
 	count  [connectivity.Shutdown + 1]int
 	closed bool
 }
 
-// child is one of them, and the ClientConn of its policy.
+// child is a child of the manager, and the ClientConn of the child's policy.
 type child struct {
 	balancer.ClientConn
 	manager *manager
 	policy  gracefulswitch.Balancer
 	gone    bool // guarded by manager.mu
 
-	// state is guarded by manager.mu. That of one that failed stays so until it is ready, or idle.
+	// state is guarded by manager.mu. After TransientFailure it stays so until the child is Ready
+	// or Idle.
 	state  connectivity.State
 	picker atomic.Pointer[balancer.Picker]
 }
@@ -125,7 +126,8 @@ func (c *child) UpdateState(s balancer.State) {
 	m.reportLocked()
 }
 
-// UpdateClientConnState makes and removes children. When it returns the picker knows them (A31).
+// UpdateClientConnState adds and removes children. When it returns, the channel's picker has the
+// new set of children (A31).
 func (m *manager) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*config)
 	if !ok {
@@ -158,7 +160,7 @@ func (m *manager) UpdateClientConnState(s balancer.ClientConnState) error {
 	return errors.Join(errs...)
 }
 
-// put sets a child, or removes it.
+// put sets a child. If ch is nil, it removes the child.
 func (m *manager) put(name string, ch *child) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -185,7 +187,7 @@ func (m *manager) setPaused(paused bool) {
 	}
 }
 
-// reportLocked tells the channel of the best state, and how to pick now.
+// reportLocked reports the best state of the children, and the picker, to the channel.
 func (m *manager) reportLocked() {
 	if m.paused || m.closed {
 		return
@@ -201,7 +203,8 @@ func (m *manager) reportLocked() {
 	m.cc.UpdateState(balancer.State{ConnectivityState: state, Picker: picker(m.children)})
 }
 
-// ResolverError tells all children.
+// ResolverError passes the error to all children. If there are none, RPCs fail with the error's
+// text.
 func (m *manager) ResolverError(err error) {
 	if len(m.children) == 0 {
 		m.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: base.NewErrPicker(errors.New(err.Error()))})
@@ -215,14 +218,14 @@ func (m *manager) ResolverError(err error) {
 // UpdateSubConnState is never called: every SubConn here has a listener.
 func (m *manager) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
-// ExitIdle tells all children.
+// ExitIdle calls all children.
 func (m *manager) ExitIdle() {
 	for _, ch := range m.children {
 		ch.policy.ExitIdle()
 	}
 }
 
-// Close closes the children. Nothing is reported any more.
+// Close closes the children. The manager reports nothing afterwards.
 func (m *manager) Close() {
 	m.mu.Lock()
 	m.closed = true
@@ -233,8 +236,8 @@ func (m *manager) Close() {
 	}
 }
 
-// picker has the children, which pick with what they have reported last. A report makes no other
-// one, so that its cost does not depend on how many there are.
+// picker has the children, and each child's last picker. A report of a child makes no new map, so
+// that its cost does not depend on the number of children.
 type picker map[string]*child
 
 // Pick implements balancer.Picker.
@@ -248,6 +251,7 @@ func (p picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if child, ok := p[name]; ok {
 		return (*child.picker.Load()).Pick(info)
 	}
-	// A selector chooses what the policy knows: it has come by then, and is not yet gone (A31).
+	// A selector chooses only clusters that have a child: it has been added by then, and has not
+	// been removed yet (A31).
 	return balancer.PickResult{}, status.Errorf(codes.Internal, "the channel has no cluster %q, which is chosen for the RPC", name)
 }

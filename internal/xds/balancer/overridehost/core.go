@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// policy is the balancer, and the ClientConn of the one below. mu is not held in calls of others,
-// but for UpdateState.
+// policy is the balancer, and the ClientConn of its child. mu guards the fields below it. It is
+// not held during calls of other objects, except UpdateState.
 type policy struct {
 	balancer.ClientConn
 	child *gracefulswitch.Balancer
@@ -26,29 +26,29 @@ type policy struct {
 	entries  map[string]*entry // by address
 	last     balancer.State
 	reported bool
-	sweep    *time.Timer // nil while there is nothing to look for
+	sweep    *time.Timer // nil if there is no SubConn to look for
 }
 
-// entry is an address of an endpoint. policy.mu guards it.
+// entry is one address of an endpoint. policy.mu guards it.
 type entry struct {
 	address   resolver.Address
-	addresses *[]string // of the endpoint; not changed
+	addresses *[]string // all addresses of the endpoint; must not be changed
 	health    resource.Health
-	sub       *subConn // nil: there is none
+	sub       *subConn // nil if there is none
 	used      time.Time
 }
 
-// subConn is one whose state is known. policy.mu guards it.
+// subConn is a SubConn that knows its address and state. policy.mu guards it.
 type subConn struct {
 	balancer.SubConn
 	policy   *policy
 	address  string
 	state    connectivity.State
-	own      bool // the child has none to do with it (any more)
+	own      bool // the policy keeps it for sessions; the child does not use it (any more)
 	listener func(balancer.SubConnState)
 }
 
-// picker does not change, but for what is known of sessions.
+// picker is immutable, except for what the policy knows about sessions.
 type picker struct {
 	*policy
 	child balancer.Picker

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package overridehost sends RPCs of a session to the endpoint that had the first of them (gRFC
-// A55, A60, A75): RPCs say in their call.Info which addresses they want. For all others the
-// policy below picks. Endpoints that drain are left to sessions alone. Importing the package
-// registers the policy.
+// Package overridehost sends the RPCs of a session to the endpoint that handled the session's
+// first RPC (gRFC A55, A60, A75). The call.Info of an RPC says which addresses its session wants.
+// For all other RPCs the child policy picks. Only sessions use endpoints that are draining.
+// Importing the package registers the policy.
 package overridehost
 
 import (
@@ -25,12 +25,12 @@ import (
 // Name is the name of the policy.
 const Name = "xds_override_host_experimental"
 
-// minSweep is the least time between two looks for connections that no session uses.
+// minSweep is the least time between two searches for connections that no session uses.
 const minSweep = 5 * time.Second
 
 func init() { balancer.Register(builder{}) }
 
-// Builder returns what builds the policy, for those that make its configuration themselves.
+// Builder returns the policy's builder, for callers that make a Config themselves.
 func Builder() balancer.Builder { return builder{} }
 
 type builder struct{}
@@ -43,13 +43,13 @@ func (builder) Tidy() {}
 // Config is the policy's configuration.
 type Config struct {
 	serviceconfig.LoadBalancingConfig
-	// Cluster is the name of the cluster that says the rest.
+	// Cluster is the name of the cluster that has the remaining settings.
 	Cluster string
-	// Child is the policy below.
+	// Child is the policy below this one.
 	Child *gracefulswitch.Config
 }
 
-// ParseConfig reads "clusterName" and "childPolicy".
+// ParseConfig parses the fields "clusterName" and "childPolicy".
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	var in struct {
 		Cluster string `json:"clusterName"`
@@ -67,7 +67,7 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return p
 }
 
-// UpdateClientConnState passes on the endpoints that don't drain.
+// UpdateClientConnState passes the endpoints that are not draining to the child.
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*Config)
 	if !ok {
@@ -90,8 +90,8 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	return p.child.UpdateClientConnState(s)
 }
 
-// adopt keeps what is known of addresses that stay, and returns the policy's own SubConns that
-// are not needed any more.
+// adopt replaces the entries. It keeps the SubConns of addresses that stay, and returns the
+// policy's own SubConns of addresses that are gone.
 func (p *policy) adopt(list []resolver.Endpoint, health []resource.Health, idle time.Duration) (left []*subConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,16 +119,16 @@ func (p *policy) adopt(list []resolver.Endpoint, health []resource.Health, idle 
 	return left
 }
 
-// ResolverError is the child's.
+// ResolverError implements balancer.Balancer. The child handles it.
 func (p *policy) ResolverError(err error) { p.child.ResolverError(err) }
 
 // UpdateSubConnState is never called: every SubConn here has a listener.
 func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
-// ExitIdle is the child's.
+// ExitIdle implements balancer.Balancer. The child handles it.
 func (p *policy) ExitIdle() { p.child.ExitIdle() }
 
-// Close closes the child, and the SubConns of sessions.
+// Close closes the child, and the SubConns that are kept for sessions.
 func (p *policy) Close() {
 	p.child.Close()
 	p.mu.Lock()
@@ -143,7 +143,8 @@ func (p *policy) Close() {
 	}
 }
 
-// ownLocked takes away the policy's own SubConns of entries, and returns them.
+// ownLocked removes the policy's own SubConns from those entries for which of returns true, and
+// returns them.
 func (p *policy) ownLocked(of func(*entry) bool) (left []*subConn) {
 	for _, e := range p.entries {
 		if e.sub != nil && e.sub.own && of(e) {
@@ -165,7 +166,8 @@ func (p *policy) UpdateState(s balancer.State) {
 	p.reportLocked()
 }
 
-// reportLocked also has RPCs that wait pick again.
+// reportLocked reports the child's last state with a new picker, which makes waiting RPCs pick
+// again.
 func (p *policy) reportLocked() {
 	if !p.reported || p.closed {
 		return
@@ -175,8 +177,8 @@ func (p *policy) reportLocked() {
 	p.ClientConn.UpdateState(s)
 }
 
-// sweepLocked has SubConns looked for that no session uses any more, at the latest after the time
-// that sessions have.
+// sweepLocked starts a timer, unless it is running, that closes SubConns which no session uses
+// any more. The timer fires after the idle time of sessions, or after minSweep if that is longer.
 func (p *policy) sweepLocked() {
 	if p.sweep != nil || p.closed {
 		return

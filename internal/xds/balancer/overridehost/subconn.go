@@ -53,7 +53,7 @@ func (p *policy) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) 
 	sc.UpdateAddresses(addrs)
 }
 
-// changed is told the state of the connection.
+// changed is called when the state of the connection changes.
 func (sc *subConn) changed(s balancer.SubConnState) {
 	p := sc.policy
 	p.mu.Lock()
@@ -77,7 +77,7 @@ func (p *policy) forgetLocked(sc *subConn) {
 	}
 }
 
-// Shutdown implements balancer.SubConn: one that a session uses is kept.
+// Shutdown implements balancer.SubConn. It keeps the SubConn if a session uses it.
 func (sc *subConn) Shutdown() {
 	p := sc.policy
 	p.mu.Lock()
@@ -125,7 +125,7 @@ func (k *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return r, nil
 }
 
-// note tells the RPC whom it was sent to.
+// note stores in the RPC's Info which endpoint was picked.
 func (k *picker) note(i *call.Info, sc *subConn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -137,7 +137,7 @@ func (k *picker) note(i *call.Info, sc *subConn) {
 	}
 }
 
-// session returns the connection that the RPC is for, or whether to wait for it (A75).
+// session returns the SubConn of the session, or reports whether the RPC has to wait for one (A75).
 func (k *picker) session(i *call.Info) (ready balancer.SubConn, wait bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -175,7 +175,7 @@ func (k *picker) session(i *call.Info) (ready balancer.SubConn, wait bool) {
 	return nil, false
 }
 
-// connect makes a connection to an address that a session is bound to and the child policy has none to.
+// connect connects to an address that a session wants and for which there is no SubConn.
 func (p *policy) connect(to resolver.Address) {
 	p.mu.Lock()
 	e := p.entries[to.Addr]

@@ -15,17 +15,17 @@ const Name = "priority_experimental"
 type Config struct {
 	serviceconfig.LoadBalancingConfig
 	Children   map[string]Child
-	Priorities []string // the names of all Children, the best first
-	// Endpoints are those of the Children. Nil: endpoints say themselves whose they are, by
-	// package hierarchy.
+	Priorities []string // the names of all Children, the best one first
+	// Endpoints are the endpoints of each child, by its name. If it is nil, the attributes
+	// of package hierarchy say to which child an endpoint belongs.
 	Endpoints map[string][]resolver.Endpoint
-	// Empty says why there are no Children. Nil: nothing is known of that.
+	// Empty says why there are no Children. Nil means that the reason is not known.
 	Empty error
 }
 
-// Child is one of the policies.
+// Child is one of the children.
 type Child struct {
 	Policy *gracefulswitch.Config
-	// IgnoreReresolution says that the child's requests to resolve again go nowhere (A37).
+	// IgnoreReresolution says to ignore the child's calls of ResolveNow (A37).
 	IgnoreReresolution bool
 }

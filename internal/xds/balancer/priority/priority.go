@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package priority has policies in an order, and picks with the first of them that works (gRFC
-// A56, A115). Endpoints must say which child they are for. Importing the package registers it.
+// Package priority has a policy whose children are in an order of preference. It picks with the
+// first child that works (gRFC A56, A115). Endpoints must say to which child they belong.
+// Importing the package registers the policy.
 package priority
 
 import (
@@ -25,13 +26,15 @@ import (
 )
 
 const (
-	// failover is how long a child may try to connect before the next one is tried too.
+	// failover is how long a child may try to connect before the policy also starts the next
+	// one.
 	failover = 10 * time.Second
-	// retention is how long a child is kept that a better one has made superfluous.
+	// retention is how long the policy keeps a child that it does not need because a better one
+	// works.
 	retention = 15 * time.Minute
 )
 
-// waiting is the picker of a child that has reported nothing yet.
+// waiting is the picker of a child that has not reported a state yet.
 var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
 
 var errEmpty = errors.New("there are no priorities, and so no endpoints")
@@ -49,8 +52,8 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return &policy{cc: cc, opts: buildoptions.Keep(cc, opts)}
 }
 
-// ParseConfig reads "children", by name, each with its policy in "config", and "priorities",
-// their names.
+// ParseConfig parses the fields "children", a map from names to objects with the child's policy
+// in "config", and "priorities", the list of these names.
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	var in struct {
 		Children map[string]struct {
@@ -86,10 +89,10 @@ func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfi
 	return c, nil
 }
 
-// policy is the balancer. Whatever happens is an event: the parent's calls, what children
-// report, timers. Events are handled one at a time and in order, so that all below belongs to
-// the event that is handled, and children are called by events alone. What children report is
-// handled by another goroutine, as they report with locks of theirs held.
+// policy is the balancer. Everything that happens is an event: calls of the parent, reports of
+// children, timers. Events are handled one at a time and in order. So the event that is being
+// handled owns the fields below, and only events call children. Another goroutine handles the
+// reports of children, because children report while they hold locks of their own.
 type policy struct {
 	cc     balancer.ClientConn
 	opts   buildoptions.Kept
@@ -102,17 +105,17 @@ type policy struct {
 	children  few.Map[string, *child]
 	current   *child
 	// vain is how many priorities, from the best on, have a child that is in use and does not
-	// work: there is no need to ask them again before one of them has news.
+	// work. choose need not check them again until one of them reports a new state.
 	vain int
 }
 
-// common is what the states of all children have in common.
+// common is the part of the resolver state that all children get.
 type common struct {
 	serviceConfig *serviceconfig.ParseResult
 	attributes    *attributes.Attributes
 }
 
-// do handles an event of the parent's, and waits until that is done.
+// do handles an event of the parent, and waits until it has been handled.
 func (p *policy) do(f func()) {
 	done := make(chan struct{})
 	if p.events.Do(func() {
@@ -125,7 +128,7 @@ func (p *policy) do(f func()) {
 	}
 }
 
-// later handles an event of a child's or of a timer's.
+// later queues an event of a child or of a timer.
 func (p *policy) later(f func()) {
 	p.events.Go(func() {
 		if !p.closed {
@@ -134,7 +137,7 @@ func (p *policy) later(f func()) {
 	})
 }
 
-// UpdateClientConnState gives children what is theirs, and chooses among them anew.
+// UpdateClientConnState updates the children, and chooses among them again.
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) (err error) {
 	c, ok := s.BalancerConfig.(*Config)
 	if !ok {
@@ -168,8 +171,8 @@ func (p *policy) update(c *Config, s resolver.State) error {
 	return errors.Join(errs...)
 }
 
-// choose picks the child whose picker the channel is to use. Run again without news it does the
-// same (A56).
+// choose chooses the child whose picker the channel uses (A56). It makes the same choice again
+// if nothing has changed.
 func (p *policy) choose() {
 	if p.config == nil {
 		return
@@ -180,7 +183,7 @@ func (p *policy) choose() {
 		if why == nil {
 			why = errEmpty
 		}
-		picker := base.NewErrPicker(errors.New(why.Error())) // RPCs that wait for endpoints do so
+		picker := base.NewErrPicker(errors.New(why.Error())) // RPCs that wait for ready go on waiting for endpoints
 		p.cc.UpdateState(balancer.State{ConnectivityState: connectivity.TransientFailure, Picker: picker})
 		return
 	}
@@ -215,25 +218,26 @@ func (p *policy) choose() {
 	p.use(last)
 }
 
-// reconsider chooses anew where ch has news.
+// reconsider chooses again after ch has reported a new state.
 func (p *policy) reconsider(ch *child) {
 	p.vain = min(p.vain, ch.rank)
 	p.choose()
 }
 
-// use tells the channel of a child's state.
+// use makes ch the current child, and reports its state to the channel.
 func (p *policy) use(ch *child) {
 	p.current = ch
 	p.cc.UpdateState(ch.state)
 }
 
-// add makes the child of priority i.
+// add adds the child of priority i.
 func (p *policy) add(i int) *child {
 	ch := newChild(p, p.config.Priorities[i])
 	ch.rank = i
 	p.children.Set(ch.name, ch)
 	if err := ch.update(); err != nil {
-		// The child fails RPCs with it; a resolver is to know that it shall try again.
+		// The child makes RPCs fail with this error. The resolver has to know that it should
+		// try again.
 		p.cc.ResolveNow(resolver.ResolveNowOptions{})
 	}
 	return ch
@@ -247,7 +251,8 @@ func (p *policy) remove(ch *child) {
 	ch.close()
 }
 
-// ResolverError tells the children; without any, RPCs fail with its text.
+// ResolverError passes the error to the children. If there are none, RPCs fail with the error's
+// text.
 func (p *policy) ResolverError(err error) {
 	p.do(func() {
 		if p.children.Len() == 0 {
@@ -263,7 +268,7 @@ func (p *policy) ResolverError(err error) {
 // UpdateSubConnState is never called: every SubConn here has a listener.
 func (p *policy) UpdateSubConnState(balancer.SubConn, balancer.SubConnState) {}
 
-// ExitIdle tells the child in use.
+// ExitIdle calls the current child.
 func (p *policy) ExitIdle() {
 	p.do(func() {
 		if p.current != nil {
@@ -272,7 +277,7 @@ func (p *policy) ExitIdle() {
 	})
 }
 
-// Close closes the children. Nothing is reported any more.
+// Close closes the children. The policy reports nothing afterwards.
 func (p *policy) Close() {
 	p.do(func() {
 		p.closed = true
@@ -284,7 +289,7 @@ func (p *policy) Close() {
 	p.events.Close()
 }
 
-// child is one of the policies, and its ClientConn. It belongs to the events of the parent.
+// child is one of the children, and its ClientConn. The events of the parent own it.
 type child struct {
 	balancer.ClientConn
 	parent *policy
@@ -293,14 +298,14 @@ type child struct {
 	policy gracefulswitch.Balancer
 
 	gone bool
-	// failed says that it has reported TransientFailure since it was Ready or Idle.
+	// failed says that the child has reported TransientFailure since it was last Ready or Idle.
 	failed bool
 
 	ignoreReresolution atomic.Bool
 
 	state     balancer.State
-	failover  *time.Timer // runs while it is given time to connect; nil: it does not
-	retention *time.Timer // runs while it is not in use; nil: it is
+	failover  *time.Timer // runs while the child is given time to connect; otherwise nil
+	retention *time.Timer // runs while the child is kept but not in use; otherwise nil
 }
 
 func newChild(p *policy, name string) *child {
@@ -311,7 +316,7 @@ func newChild(p *policy, name string) *child {
 	return c
 }
 
-// update gives the child its configuration and endpoints.
+// update passes the child its configuration and endpoints.
 func (c *child) update() error {
 	p := c.parent
 	config := p.config.Children[c.name]
@@ -337,7 +342,7 @@ func (c *child) UpdateState(s balancer.State) {
 	})
 }
 
-// take keeps the state, and starts or stops the time to connect (A56).
+// take stores the state, and starts or stops the failover timer (A56).
 func (c *child) take(s balancer.State) {
 	before := c.state.ConnectivityState
 	c.state = s
@@ -385,7 +390,7 @@ func (c *child) stopFailover() {
 	}
 }
 
-// deactivate keeps the child for a while.
+// deactivate removes the child after the retention time, unless reactivate is called before.
 func (c *child) deactivate() {
 	if c.retention != nil {
 		return

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wrrlocality shares RPCs among localities by weight (gRFC A52): it is weighted_target
-// with a target for each locality that its endpoints are in, each with the same policy. Importing
-// the package registers it.
+// Package wrrlocality distributes RPCs among localities by weight (gRFC A52). It uses
+// weighted_target, with a target for each locality of the endpoints. All targets have the same
+// policy. Importing the package registers the policy.
 package wrrlocality
 
 import (
@@ -40,7 +40,7 @@ type config struct {
 	child iserviceconfig.BalancerConfig
 }
 
-// ParseConfig reads "childPolicy", the policy within each locality.
+// ParseConfig parses the field "childPolicy", which is the policy within each locality.
 func (builder) ParseConfig(js json.RawMessage) (serviceconfig.LoadBalancingConfig, error) {
 	var in struct {
 		ChildPolicy json.RawMessage `json:"childPolicy"`
@@ -70,10 +70,10 @@ func (builder) Build(cc balancer.ClientConn, opts balancer.BuildOptions) balance
 	return &policy{Balancer: balancer.Get(weightedtarget.Name).Build(cc, opts)}
 }
 
-// policy is a weighted_target that is told its targets.
+// policy is a weighted_target for which UpdateClientConnState makes the configuration.
 type policy struct{ balancer.Balancer }
 
-// UpdateClientConnState makes a target of each locality.
+// UpdateClientConnState makes a target for each locality.
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*config)
 	if !ok {
@@ -90,7 +90,7 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 			name := info.ID.String()
 			path = []string{name}
 			names[info] = path
-			if t, twice := targets[name]; twice { // A52: the first one counts
+			if t, twice := targets[name]; twice { // A52: the first weight counts
 				logger.Warningf("locality %s has weights %d and %d; %d is used", name, t.Weight, info.Weight, t.Weight)
 			} else {
 				targets[name] = weightedtarget.Target{Weight: info.Weight, ChildPolicy: &c.child}
@@ -103,5 +103,5 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	return p.Balancer.UpdateClientConnState(s)
 }
 
-// ExitIdle tells all children.
+// ExitIdle implements balancer.Balancer.
 func (p *policy) ExitIdle() { p.Balancer.ExitIdle() }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fieldtable tells tests which fields of messages nobody has decided on. It walks the
-// descriptors, so that a field, or a message, that a newer library has is among them.
+// Package fieldtable tells tests about which fields of messages no decision has been made. It walks
+// the descriptors, so that it also finds fields and messages that are new in a newer library.
 package fieldtable
 
 import (
@@ -11,18 +11,19 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Decisions has the fields that somebody has decided on, and whether what is within them counts.
+// Decisions has the fields about which a decision has been made. The value says whether decisions
+// about the fields within are needed too.
 type Decisions map[protoreflect.FullName]bool
 
-// Add adds a field of a message. inside says that some of its values are obeyed, so that there have
-// to be decisions on what it consists of, too.
+// Add adds a field of a message. inside says that this program obeys some values of the field, so
+// that decisions about the fields within are needed too.
 func (d Decisions) Add(m protoreflect.MessageDescriptor, field string, inside bool) {
 	name := m.FullName().Append(protoreflect.Name(field))
 	d[name] = d[name] || inside
 }
 
-// Missing returns the names of the fields that are not in d, and may be in a message of one of the
-// kinds, at any depth. Types of protobuf's own are values, and have none.
+// Missing returns the names of fields that are not in d but may occur in messages of these kinds,
+// at any depth. It does not look into protobuf's own types, which count as values.
 func (d Decisions) Missing(kinds ...protoreflect.MessageDescriptor) []string {
 	var out []string
 	seen := make(map[protoreflect.FullName]bool)

@@ -15,31 +15,31 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// call is an RPC of a client. It is the context of the RPC, too: one allocation for both,
-// and for the attempt that most RPCs have but one of.
+// call is a client's RPC. It is also the RPC's context, and contains the first attempt, which is
+// the only one of most RPCs. The three need only one allocation.
 type call struct {
 	context.Context
 	channel *channel
 	points  *points
 	custom  string     // the label of gRFC A108
-	span    trace.Span // nil: not traced
+	span    trace.Span // nil if the RPC is not traced
 	began   time.Time
 	ended   atomic.Bool
 
 	first attempt
-	used  atomic.Bool // first is taken
+	used  atomic.Bool // says that first is in use
 
 	retries retries
 }
 
-// retries is what an RPC has to say of its attempts (gRFC A96).
+// retries counts an RPC's attempts, for the metrics of gRFC A96.
 type retries struct {
 	mu          sync.Mutex
 	active      int
 	count       int
 	transparent int
 	hedges      int
-	idleSince   time.Time // when the last attempt ended; zero before
+	idleSince   time.Time // when the number of active attempts last became 0; zero before that
 	delay       time.Duration
 }
 
@@ -51,8 +51,8 @@ func (c *call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// String keeps fmt from walking through the parents by reflection, which would race with
-// their locks.
+// String keeps fmt from formatting the parents by reflection, which would read fields that
+// their locks guard.
 func (c *call) String() string { return "context of a measured RPC" }
 
 func (c *call) begin() { c.began = time.Now() }
@@ -94,7 +94,7 @@ func (c *call) recordRetries(i *clientInstruments) {
 	}
 }
 
-// began counts an attempt that begins.
+// attemptBegins counts an attempt that begins.
 func (r *retries) attemptBegins(info *telemetry.AttemptInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,8 @@ func (r *retries) attemptEnds() {
 	}
 }
 
-// attempt is one try of a call. It is its context, too, where labels are to be told.
+// attempt is one attempt of a call. If it needs labels from balancers, it is also the attempt's
+// context.
 type attempt struct {
 	context.Context
 	call  *call
@@ -130,7 +131,7 @@ type attempt struct {
 	mu        sync.Mutex
 	place     string
 	backend   string
-	service   string // with namespace: what a control plane names it
+	service   string // service and namespace come from a control plane
 	namespace string
 }
 
@@ -161,12 +162,12 @@ func (a *attempt) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// String keeps fmt from walking through the parents by reflection.
+// String keeps fmt from formatting the parents by reflection.
 func (a *attempt) String() string { return "context of a measured attempt" }
 
 // UpdateLabels implements stats.LabelReceiver.
 func (a *attempt) UpdateLabels(labels map[string]string) {
-	stats.UpdateLabels(a.Context, labels) // to those that the program has there
+	stats.UpdateLabels(a.Context, labels) // the program's own callbacks
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if place, ok := labels[labelPlace]; ok && a.call.channel.on.place {
@@ -231,8 +232,8 @@ func (a *attempt) measure(err error, response telemetry.Response) {
 	}
 }
 
-// otherEnd is what a server has told of itself: in its headers, or in its trailers if
-// there were none.
+// otherEnd returns the Exchange's key of a server. It is in the response headers, or in the
+// trailers if there were no headers.
 func otherEnd(x Exchange, response telemetry.Response) string {
 	switch {
 	case response == nil:

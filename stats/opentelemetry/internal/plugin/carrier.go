@@ -11,19 +11,19 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// outgoing carries what a propagator has to say in the metadata that an RPC sends. Values
-// of keys that end in -bin are bytes.
+// outgoing is a carrier that adds a propagator's entries to the metadata that an RPC sends.
+// Values of keys that end in -bin are bytes.
 type outgoing struct {
 	ctx   context.Context
 	added []string // keys and values
 }
 
-// context returns the context that sends it.
+// context returns a context with the added entries in its outgoing metadata.
 func (o *outgoing) context() context.Context {
 	if len(o.added) == 0 {
 		return o.ctx
 	}
-	if o.replaces() { // the application's own: one RPC must not name two spans
+	if o.replaces() { // an RPC must not name two spans, so these replace the application's entries
 		md, _ := metadata.FromOutgoingContext(o.ctx)
 		for i := 0; i < len(o.added); i += 2 {
 			md.Set(o.added[i], o.added[i+1])
@@ -73,7 +73,8 @@ func (o *outgoing) Keys() []string {
 	return slices.Collect(maps.Keys(md))
 }
 
-// incoming carries what a propagator looks for in the metadata that an RPC came with.
+// incoming is a carrier from which a propagator reads the metadata of an RPC that a server
+// received.
 type incoming struct{ ctx context.Context }
 
 // Get implements propagation.TextMapCarrier.
@@ -87,7 +88,7 @@ func (i incoming) Get(key string) string {
 // Values implements propagation.ValuesGetter.
 func (i incoming) Values(key string) []string { return metadata.ValueFromIncomingContext(i.ctx, key) }
 
-// Set implements propagation.TextMapCarrier. What has come is not changed.
+// Set implements propagation.TextMapCarrier. It does nothing: received metadata does not change.
 func (i incoming) Set(string, string) {}
 
 // Keys implements propagation.TextMapCarrier.

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// NewClient makes a plugin, which may serve any number of channels.
+// NewClient returns a plugin for any number of channels.
 func NewClient(c Config) *Client {
 	p := &Client{config: c, on: c.optional(), tracer: c.tracer()}
 	if meter := c.meter(); meter != nil {
@@ -41,7 +41,7 @@ func (c *channel) Recorder() estats.MetricsRecorder {
 	return c.recorder
 }
 
-// method returns the points of a method by the name that is its label.
+// method returns the points of a method. name is the value of the label grpc.method.
 func (c *channel) method(name string) *points {
 	return c.methods.get(name, func(name string) *points {
 		p := &points{
@@ -72,8 +72,8 @@ func (c *channel) BeginCall(ctx context.Context, info telemetry.CallInfo) (conte
 	return call, call
 }
 
-// BeginAttempt implements telemetry.Channel. An attempt whose context does not tell of its
-// call is the channel's own, and is neither measured nor traced.
+// BeginAttempt implements telemetry.Channel. If there is no call in the context, it neither
+// measures nor traces the attempt: the channel makes the RPC for itself.
 func (c *channel) BeginAttempt(ctx context.Context, info telemetry.AttemptInfo) (context.Context, telemetry.Attempt) {
 	call, ok := ctx.Value(callKey{c}).(*call)
 	if !ok {
@@ -105,7 +105,7 @@ func (c *channel) startAttempt(ctx context.Context, info *telemetry.AttemptInfo)
 	))
 }
 
-// inject has an RPC send what identifies the span of its context.
+// inject returns a context whose outgoing metadata identifies the span of ctx.
 func inject(ctx context.Context, p propagation.TextMapPropagator) context.Context {
 	out := outgoing{ctx: ctx}
 	p.Inject(ctx, &out)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin measures and traces RPCs with OpenTelemetry: the plugins of channels and
-// servers behind stats/opentelemetry and its package csm.
+// Package plugin measures and traces RPCs with OpenTelemetry. It has the plugins of channels
+// and servers that the packages stats/opentelemetry and stats/opentelemetry/csm use.
 //
-// What a measurement carries are attributes. To sort and hash them anew for each would
-// cost more than the rest, so those of a method are kept, ready made, by status (points).
+// Each measurement has a set of attributes. Sorting and hashing them for each measurement
+// would cost more than all the rest, so points keeps the sets of a method, by status.
 package plugin
 
 import (
@@ -18,38 +18,40 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// Config says what a plugin does. It is not changed afterwards.
+// Config says what a plugin does. It must not change once a plugin has been made with it.
 type Config struct {
-	// Meters makes the instruments; nil: nothing is measured.
+	// Meters makes the instruments. If it is nil, nothing is measured.
 	Meters metric.MeterProvider
-	// Metrics are those that are recorded, by their names.
+	// Metrics are the names of the metrics to record.
 	Metrics *stats.MetricSet
-	// Methods says of a server's method, "/package.Service/Method", whether its name may
-	// be a label; nil: it may.
+	// Methods reports whether the name of a server's method, "/package.Service/Method", may
+	// be the value of a label. If Methods is nil, all names may.
 	Methods func(string) bool
-	// OptionalLabels are the names of labels that are off unless they are here.
+	// OptionalLabels are the names of those labels to record that are off by default.
 	OptionalLabels []string
 
-	// Tracers makes the spans, and Propagator carries their identities; one of them nil:
+	// Tracers makes the spans, and Propagator carries their identities. If either is nil,
 	// nothing is traced.
 	Tracers    trace.TracerProvider
 	Propagator propagation.TextMapPropagator
 
 	// Version is the release of this module.
 	Version string
-	// Exchange adds labels of the two ends; nil: there are none.
+	// Exchange adds labels of the two ends. If it is nil, there are none.
 	Exchange Exchange
 }
 
-// Exchange has clients and servers tell each other who they are, by metadata, for labels.
+// Exchange lets clients and servers identify themselves to each other by metadata, and makes
+// labels of that.
 type Exchange interface {
-	// Metadata is what this end tells; keys and values. It does not change.
+	// Metadata returns the keys and values that this end sends. They do not change.
 	Metadata() []string
-	// Wants says whether the RPCs of a channel take part, by its target.
+	// Wants reports whether the RPCs of the channel with this target take part.
 	Wants(target string) bool
-	// Key finds in the metadata that came what the other end tells, "" for nothing.
+	// Key returns what the other end has sent about itself, from the metadata that was
+	// received. It returns "" if there is nothing.
 	Key(md metadata.MD) string
-	// Labels are those of this end and the other, whose Key is known.
+	// Labels returns the labels of both ends. key is the other end's Key.
 	Labels(key string) []Label
 }
 
@@ -72,11 +74,11 @@ const (
 	labelNamespace = "csm.service_namespace_name"
 )
 
-// other stands for the name of a method that is not to be a label: there is no end of
-// names that a client can make up.
+// other replaces the name of a method that must not be the value of a label: clients can make
+// up any number of names.
 const other = "other"
 
-// optional is which of the labels of RPCs are on that are off by default.
+// optional says which of the labels that are off by default are on.
 type optional struct {
 	custom, place, backend bool
 	mesh                   meshLabels
@@ -85,7 +87,7 @@ type optional struct {
 // receivesLabels reports whether any label is on that balancers tell of an attempt.
 func (o optional) receivesLabels() bool { return o.place || o.backend || o.mesh != meshLabels{} }
 
-// meshLabels is which of the labels of a service mesh (CSM) are on.
+// meshLabels says which of the labels of a service mesh (CSM) are on.
 type meshLabels struct{ service, namespace bool }
 
 func (c *Config) optional() optional {
@@ -114,7 +116,7 @@ func (c *Config) meter() metric.Meter {
 	return c.Meters.Meter(scope, metric.WithInstrumentationVersion(c.Version))
 }
 
-// bare is the name of a method as labels have it, without the slash in front.
+// bare returns the name of a method as labels have it, without the leading slash.
 func bare(method string) string {
 	if len(method) > 0 && method[0] == '/' {
 		return method[1:]

@@ -8,11 +8,11 @@ import "go.opentelemetry.io/otel/trace"
 type channel struct {
 	*Client
 	target   string
-	exchange Exchange // nil: the RPCs take no part
+	exchange Exchange // nil if the channel's RPCs do not take part
 	methods  cache[string, *points]
 }
 
-// callKey finds the call of a channel's plugin in a context.
+// callKey is the context key of the call that a channel's plugin has made.
 type callKey struct{ c *channel }
 
 // Client is the plugin of channels.
@@ -20,6 +20,6 @@ type Client struct {
 	config      Config
 	instruments clientInstruments
 	on          optional
-	tracer      trace.Tracer // nil: nothing is traced
-	recorder    *recorder    // nil: nothing is measured
+	tracer      trace.Tracer // nil if nothing is traced
+	recorder    *recorder    // nil if nothing is measured
 }

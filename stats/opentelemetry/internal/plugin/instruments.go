@@ -46,8 +46,8 @@ const (
 	textServedSeconds = "End-to-end time taken to complete a call from server transport's perspective."
 )
 
-// LatencyBounds and SizeBounds are the limits between the buckets of histograms that
-// gRFC A66 recommends, in seconds and in bytes.
+// LatencyBounds and SizeBounds are the bucket boundaries of histograms that gRFC A66
+// recommends, in seconds and in bytes.
 var (
 	LatencyBounds = []float64{
 		0, 0.00001, 0.00005, 0.0001, 0.0003, 0.0006, 0.0008, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008,
@@ -62,7 +62,7 @@ var (
 	transparentBounds = []float64{1, 2, 3, 4, 5, 10}
 )
 
-// clientInstruments are those of a channel's RPCs. What is nil is off.
+// clientInstruments are the instruments for a channel's RPCs. An instrument that is off is nil.
 type clientInstruments struct {
 	started        metric.Int64Counter
 	duration       metric.Float64Histogram
@@ -75,7 +75,7 @@ type clientInstruments struct {
 	retryDelay  metric.Float64Histogram
 }
 
-// countsRetries says whether anything about retries is measured.
+// countsRetries reports whether any instrument for retries is on.
 func (i *clientInstruments) countsRetries() bool {
 	return i.retries != nil || i.transparent != nil || i.hedges != nil || i.retryDelay != nil
 }
@@ -95,7 +95,7 @@ func newClientInstruments(meter metric.Meter, on *stats.MetricSet) clientInstrum
 	}
 }
 
-// serverInstruments are those of a server's RPCs. What is nil is off.
+// serverInstruments are the instruments for a server's RPCs. An instrument that is off is nil.
 type serverInstruments struct {
 	started        metric.Int64Counter
 	duration       metric.Float64Histogram
@@ -112,8 +112,8 @@ func newServerInstruments(meter metric.Meter, on *stats.MetricSet) serverInstrum
 	}
 }
 
-// maker makes instruments that are on. One that can't be made is off, and OpenTelemetry's
-// error handler is told.
+// maker makes the instruments that are on. If one can't be made, it is off, and OpenTelemetry's
+// error handler gets the error.
 type maker struct {
 	meter metric.Meter
 	on    *stats.MetricSet

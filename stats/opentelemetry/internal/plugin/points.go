@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// point is a set of attributes in the forms that instruments take it.
+// point is a set of attributes, as options of instruments.
 type point struct {
 	add    []metric.AddOption
 	record []metric.RecordOption
@@ -25,42 +25,42 @@ func newPoint(attrs ...attribute.KeyValue) *point {
 	return &point{[]metric.AddOption{o}, []metric.RecordOption{o}}
 }
 
-// statuses is the number of status codes, codes.Unauthenticated being the last.
+// statuses is the number of status codes: codes.Unauthenticated is the last.
 const statuses = int(codes.Unauthenticated) + 1
 
 // points are the sets of attributes of one method.
 type points struct {
-	common []attribute.KeyValue // the method, and the target if it is a channel's
-	labels Exchange             // nil: no labels of two ends
+	common []attribute.KeyValue // the method, and on a channel the target
+	labels Exchange             // nil if there are no labels of the two ends
 	on     optional
 
-	begun *point                          // without a status and other labels
-	ended [statuses]atomic.Pointer[point] // with a status, without other labels
-	more  cache[pointKey, *point]         // all others
+	begun *point                          // has only common
+	ended [statuses]atomic.Pointer[point] // each has common and a status
+	more  cache[pointKey, *point]         // all other sets
 }
 
-// pointKey is what distinguishes the points of a method. Labels that are off are empty.
+// pointKey distinguishes the points of one method. Labels that are off are empty.
 type pointKey struct {
 	status   codes.Code
 	kind     pointKind
 	custom   string
 	place    string
 	backend  string
-	service  string // "": no balancer named it, and there is no label
-	inside   string // the service's namespace; likewise
+	service  string // if it is "", no balancer named the service and there is no label
+	inside   string // the service's namespace, also "" if there is no label
 	otherEnd string // an Exchange's key
 }
 
 type pointKind uint8
 
 const (
-	ofBegin   pointKind = iota // of an attempt or a served call: no status
-	ofEnd                      // of an attempt or a served call
-	ofCall                     // of a client's call, of which balancers and the other end know nothing
-	ofRetries                  // the same without a status
+	ofBegin   pointKind = iota // of the start of an attempt or a served call, without a status
+	ofEnd                      // of the end of an attempt or a served call
+	ofCall                     // of a client's call, without labels from balancers and the other end
+	ofRetries                  // like ofCall, without a status
 )
 
-// find returns the point that k says.
+// find returns the point for k.
 func (p *points) find(k pointKey) *point {
 	if p.labels == nil && k.custom == "" && k.place == "" && k.backend == "" && p.on == (optional{}) {
 		if k.kind == ofBegin || k.kind == ofRetries {
@@ -82,8 +82,8 @@ func (p *points) find(k pointKey) *point {
 	return p.more.get(k, p.make)
 }
 
-// maxCachedKey is how long what the other end tells may be, in bytes, for its labels to be cached. They
-// stay for ever, and it is the peer who says it.
+// maxCachedKey is how long an Exchange's key may be, in bytes, for its labels to be cached. The cache
+// keeps keys for ever, and the peer determines them.
 const maxCachedKey = 2 << 10
 
 func (p *points) make(k pointKey) *point {
@@ -116,7 +116,7 @@ func (p *points) make(k pointKey) *point {
 	return newPoint(attrs...)
 }
 
-// statusLabel is the name of a code, such as NOT_FOUND.
+// statusLabel returns the name of a code, such as NOT_FOUND.
 func statusLabel(c codes.Code) string {
 	if int(c) < statuses {
 		return statusNames[c]
@@ -130,11 +130,11 @@ var statusNames = [statuses]string{
 	"UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
 }
 
-// cacheSize bounds how many keys a cache holds. For further keys labels are made anew each time.
+// cacheSize bounds how many keys a cache holds. Values of further keys are made each time.
 const cacheSize = 1000
 
-// cache keeps what is made for a key. Reading it takes no lock; it is copied to be
-// written, which is rare. The zero value is empty.
+// cache keeps the values that were made for keys. Reads take no lock. Writes, which are rare,
+// copy the map. The zero value is an empty cache.
 type cache[K comparable, V any] struct {
 	mu   sync.Mutex // of writers
 	kept atomic.Pointer[map[K]V]

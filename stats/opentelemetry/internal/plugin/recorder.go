@@ -14,17 +14,18 @@ import (
 	"google.golang.org/grpc/internal"
 )
 
-// recorder records the metrics that are not about one RPC (gRFC A79): of those that are
-// registered with experimental/stats when the plugin is made, the ones that are on.
+// recorder records the metrics that are not about one RPC (gRFC A79). It records those that
+// are on and that are registered with experimental/stats when the plugin is made.
 type recorder struct {
 	internal.MetricsRecorderSeal
 	meter metric.Meter
 	ready map[*estats.MetricDescriptor]*instrument
 }
 
-// instrument is one of them: the value of its descriptor's type is set, the others are nil.
+// instrument is the instrument of one such metric. Only the field for the type of its
+// descriptor is set; the others are nil.
 type instrument struct {
-	labels []attribute.Key // of each label value that is recorded; "" for one that is off
+	labels []attribute.Key // one for each label value, in order; "" for a label that is off
 
 	int64Counter     metric.Int64Counter
 	float64Counter   metric.Float64Counter
@@ -40,7 +41,7 @@ func newRecorder(meter metric.Meter, c *Config) *recorder {
 	for name := range c.Metrics.Metrics() {
 		d := estats.DescriptorForMetric(name)
 		if d == nil {
-			continue // one of RPCs, or of a package that the program does not have
+			continue // a metric of RPCs, or of a package that the program does not import
 		}
 		i := &instrument{}
 		for _, l := range d.Labels {
@@ -83,7 +84,7 @@ func (i *instrument) make(meter metric.Meter, d *estats.MetricDescriptor) (err e
 	return err
 }
 
-// at is the attributes of the values, without those of labels that are off.
+// at returns an option with the attributes for the label values, without labels that are off.
 func (i *instrument) at(values []string) metric.MeasurementOption {
 	attrs := make([]attribute.KeyValue, 0, len(i.labels))
 	for n, key := range i.labels {
@@ -161,7 +162,7 @@ func (r *recorder) RegisterAsyncReporter(reporter estats.AsyncMetricReporter, me
 	}
 }
 
-// observing is a collection of gauges.
+// observing is one collection of the gauges' values.
 type observing struct {
 	recorder *recorder
 	observer metric.Observer

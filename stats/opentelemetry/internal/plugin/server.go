@@ -19,12 +19,12 @@ import (
 type Server struct {
 	config      Config
 	instruments serverInstruments
-	tracer      trace.Tracer // nil: nothing is traced
-	recorder    *recorder    // nil: nothing is measured
+	tracer      trace.Tracer // nil if nothing is traced
+	recorder    *recorder    // nil if nothing is measured
 	methods     cache[string, *points]
 }
 
-// NewServer makes a plugin, which may serve any number of servers.
+// NewServer returns a plugin for any number of servers.
 func NewServer(c Config) *Server {
 	p := &Server{config: c, tracer: c.tracer()}
 	if meter := c.meter(); meter != nil {
@@ -42,7 +42,7 @@ func (p *Server) Recorder() estats.MetricsRecorder {
 	return p.recorder
 }
 
-// method returns the points of a method by the name that is its label.
+// method returns the points of a method. name is the value of the label grpc.method.
 func (p *Server) method(name string) *points {
 	return p.methods.get(name, func(name string) *points {
 		m := &points{
@@ -54,8 +54,8 @@ func (p *Server) method(name string) *points {
 	})
 }
 
-// name is what labels and spans call a method: other, unless it is registered and the
-// filter lets it pass.
+// name returns the name that labels and spans have for a method: its own if it is registered
+// and the filter accepts it, and otherwise other.
 func (p *Server) name(info *telemetry.ServedInfo) string {
 	if !info.Registered || p.config.Methods != nil && !p.config.Methods(info.Method) {
 		return other
@@ -82,7 +82,7 @@ func (p *Server) BeginServed(ctx context.Context, info telemetry.ServedInfo) (co
 	return ctx, s
 }
 
-// served is an RPC of a server.
+// served is a server's RPC.
 type served struct {
 	plugin   *Server
 	points   *points

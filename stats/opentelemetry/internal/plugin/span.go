@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// spanName is the name of the span of a method, "Sent.package.Service.Method".
+// spanName returns the name of the span of a method, such as "Sent.package.Service.Method".
 func spanName(kind, method string) string {
 	return kind + "." + strings.ReplaceAll(bare(method), "/", ".")
 }

@@ -11,15 +11,15 @@ import (
 	"google.golang.org/grpc/internal/telemetry"
 )
 
-// traffic is the messages of an attempt or a served call.
+// traffic counts the messages of an attempt or a served call.
 type traffic struct {
-	span           trace.Span // nil: not traced
+	span           trace.Span // nil if it is not traced
 	sent, received direction
 }
 
 type direction struct {
-	bytes atomic.Int64 // compressed
-	count atomic.Int64 // only counted where traced
+	bytes atomic.Int64 // the compressed size of all messages
+	count atomic.Int64 // the number of messages, counted only if there is a span
 }
 
 // Sent implements telemetry.Attempt and telemetry.Served.
@@ -38,7 +38,7 @@ func (t *traffic) Received(m telemetry.Message) {
 	}
 }
 
-// tell adds the event of a message to a span (gRFC A72).
+// tell counts a message and adds its event to a span (gRFC A72).
 func (d *direction) tell(span trace.Span, event string, m telemetry.Message) {
 	number := d.count.Add(1) - 1
 	if !span.IsRecording() {

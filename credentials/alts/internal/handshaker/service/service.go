@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package service keeps the connections to handshaker services: one for each
-// address, shared by all handshakes, and closed when there has been none for a
-// while.
+// address. All handshakes share it, and it is closed when there has been no handshake
+// for a minute.
 package service
 
 import (
@@ -15,22 +15,22 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// linger is how long a connection that nobody uses is kept for the next one.
+// linger is how long a connection without users is kept for the next handshake.
 const linger = time.Minute
 
-// Pings tell whether the service's machine is still there.
+// pings are the keepalive parameters that detect that the service's machine is gone.
 var pings = keepalive.ClientParameters{Time: 10 * time.Minute, Timeout: 10 * time.Second}
 
 var process = pool{dial: dial}
 
-// Acquire returns the connection to the service at addr, a target as grpc.NewClient
-// takes it. The caller calls release once, when it is done, and doesn't close the
-// connection.
+// Acquire returns the connection to the service at addr, which is a target for
+// grpc.NewClient. The caller must call release when it no longer uses the connection, and
+// must not close the connection.
 func Acquire(addr string) (cc grpc.ClientConnInterface, release func(), err error) {
 	return process.acquire(addr)
 }
 
-// CloseIdle closes at once the connections that nobody uses.
+// CloseIdle closes the connections without users at once.
 func CloseIdle() { process.closeIdle() }
 
 // dial connects to a service on this machine or its host, without transport security and
@@ -58,7 +58,7 @@ type pool struct {
 type shared struct {
 	cc    *grpc.ClientConn
 	users int
-	timer *time.Timer // closes it; nil while there are users
+	timer *time.Timer // drops the connection when it fires; nil while there are users
 }
 
 func (p *pool) acquire(addr string) (grpc.ClientConnInterface, func(), error) {
@@ -94,7 +94,7 @@ func (p *pool) release(addr string, s *shared) {
 	t = time.AfterFunc(linger, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if s.timer == t { // else it was stopped too late
+		if s.timer == t { // otherwise acquire stopped the timer too late
 			p.drop(addr, s)
 		}
 	})
@@ -112,9 +112,10 @@ func (p *pool) closeIdle() {
 	}
 }
 
-// drop forgets and closes a connection without users.
+// drop removes a connection without users from the pool and closes it. The caller must hold
+// p.mu.
 func (p *pool) drop(addr string, s *shared) {
 	s.timer = nil
 	delete(p.conns, addr)
-	_ = s.cc.Close() // fails only when closed before, which nobody does
+	_ = s.cc.Close() // fails only if it was closed before, and only drop closes it
 }
