@@ -308,8 +308,8 @@ func (h *hedges) narrowLocked() {
 	}
 }
 
-// closeSend ends what is sent on all attempts. It returns false if there already is an attempt that
-// counts.
+// closeSend does what CloseSend does on all attempts, also on later ones. If there already is an attempt that
+// counts (see hedges), or the RPC is over, closeSend does nothing and returns false.
 func (h *hedges) closeSend() bool {
 	cs := h.cs
 	cs.mu.Lock()

@@ -20,8 +20,8 @@ type Config struct {
 	Protocol string
 	// Key is the protocol's key, of KeySize(Protocol) bytes. It is copied.
 	Key []byte
-	// MaxRecord bounds the records written, in bytes, with header and tag. Values below MinRecord and above
-	// MaxRecord count as these; 0 is DefaultRecord.
+	// MaxRecord bounds the records written, in bytes, with header and tag. 0 stands for DefaultRecord.
+	// Other values below MinRecord count as MinRecord, and those above the constant MaxRecord as that.
 	MaxRecord int
 	// Leftover is input that was read behind the handshake. It is copied.
 	Leftover []byte

@@ -66,7 +66,8 @@ type Lost struct {
 // remembered is how many connections a Tracker remembers that were lost.
 const remembered = 16
 
-// RPC is one whose handler has begun, and is not over.
+// RPC is an RPC that is under way: its handler has begun, or is about to, and the RPC is not over. It may go
+// on after its handler has returned (package experimental/streams).
 type RPC struct {
 	Method string
 	Peer   *peer.Peer

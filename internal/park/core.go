@@ -36,7 +36,7 @@ type Handle struct {
 	slot uint32 // in the poller's table; 0: not registered. Guarded by mu.
 	gen  uint32 // of the last arming. Guarded by mu.
 
-	owner Owner // immutable after Init, as is set
+	owner Owner // owner and set are immutable after Init
 	set   *set
 }
 

@@ -11,10 +11,10 @@ func (h *Handle) Init(o Owner) { h.init(&process, o) }
 func (h *Handle) init(s *set, o Owner) { h.set, h.owner = s, o }
 
 // Park gives up the reader's role until the socket is readable, at its end, or in error, or until someone
-// else takes the role. With a nil error the caller must not touch the reader's state any more: all of that
-// may have happened already. With any error the caller still holds the role: see ErrKicked and ErrClosed.
-// After other errors (no support, out of descriptors or of the kernel's watches) the caller goes on with a
-// goroutine that waits in a read.
+// else takes the role. With a nil error the caller must not touch the reader's state any more: by then the
+// role may already be somebody else's. With any error the caller still holds the role: see ErrKicked and
+// ErrClosed. After other errors (no support, out of descriptors or of the kernel's watches) the caller goes
+// on with a goroutine that waits in a read.
 //
 // Before it calls Park, the caller must have read until nothing was left, or at least have looked for input
 // since it took the role. Bytes that a layer above the socket holds do not wake a reader.

@@ -50,7 +50,8 @@ func (p *poller) serveOn(w waiter) {
 	})
 }
 
-// serve waits for events as long as there is a waiter for this goroutine.
+// serve waits for events at w. Before it reads connections itself it gives its waiter up, and afterwards it
+// goes on at one that is free. It returns if none is free, if the poller ends, or if the goroutine has to end.
 func (p *poller) serve(w waiter) {
 	g := warm.Begin()
 	var tokens [batch]uint64

@@ -25,7 +25,7 @@ const maxDepth = 16
 type method int
 
 const (
-	unsure   method = -2 // it can't be told
+	unsure   method = -2 // it can't be told, or the type has no such method
 	declared method = -1 // the type's own
 	// From 0 on, the number of the embedded field that it is promoted from.
 )
@@ -41,7 +41,7 @@ type shape struct{ in, out way }
 //   - other: ReadsOf or WritesOf, which names another connection.
 //   - count: CountRead or CountWritten, which is told how many bytes that connection reads or writes.
 //
-// Each is unsure if the type has no such method. counts says that there is a count method, even if only the
+// A method that the type does not have is unsure. counts says that there is a count method, even if only the
 // pointer type has it.
 type way struct {
 	plain, better, tries, other, count method

@@ -64,8 +64,9 @@ type Layer interface {
 	// need not wait depends on the system: it does on Unix and does not on Windows.
 	ReadOnReady(bufSize int, pool mem.BufferPool) (buf *[]byte, n int, err error)
 	// TryRead is ReadOnReady without the wait: with no input it returns
-	// ErrWouldBlock. A layered connection returns it only when all it holds
-	// yields no plaintext either, so that waiting for the socket is safe.
+	// ErrWouldBlock. A layered connection may hold bytes that it has read from
+	// the socket. It returns ErrWouldBlock only when these yield no plaintext
+	// either, so that waiting for the socket is safe.
 	TryRead(bufSize int, pool mem.BufferPool) (buf *[]byte, n int, err error)
 	// TryReadInto reads at most len(p) bytes into p without waiting and keeps
 	// no reference to p. It returns n > 0, or an error; with no input, or if it can't,

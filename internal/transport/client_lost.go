@@ -61,7 +61,9 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 			return st // a status of our own, given to Close
 		}
 		return status.New(codes.Unavailable, s.client.lostText(err.Cause))
-	case !err.Remote: // a header list over the limit, too: another attempt would bring the same
+	case !err.Remote:
+		// The server broke a rule, or its header list is over our limit. The latter is Internal, too, because
+		// another attempt would bring the same.
 		return status.New(codes.Internal, err.Error())
 	}
 	if d, ok := s.ctx.Deadline(); ok && err.Code == frame.Cancel && !time.Now().Before(d) {

@@ -18,7 +18,8 @@ type Kind struct {
 	OnlyTCP bool
 	// Secures says that the wrapper is a layer of encryption.
 	Secures bool
-	// Shared says that tests also run a port that gRPC shares with HTTP over it.
+	// Shared says that tests also use wrapped connections to a port that gRPC shares with HTTP (package
+	// experimental/oneport).
 	Shared bool
 	// WhyNot is a part of the reason why a connection over TCP can't be parked; "" if it can be.
 	WhyNot string

@@ -151,7 +151,7 @@ func parsePrincipal(m *rbacpb.Principal) (rbac.Matcher, error) {
 	// These three cases are the same, because the server evaluates neither PROXY headers nor
 	// trusted hops (A41).
 	case *rbacpb.Principal_SourceIp:
-		in, err := parseRange(p.SourceIp) //nolint:staticcheck // as above
+		in, err := parseRange(p.SourceIp) //nolint:staticcheck // deprecated, and in use by control planes
 		return rbac.Source(in), within("source_ip: ", err)
 	case *rbacpb.Principal_DirectRemoteIp:
 		in, err := parseRange(p.DirectRemoteIp)
@@ -164,7 +164,7 @@ func parsePrincipal(m *rbacpb.Principal) (rbac.Matcher, error) {
 	case *rbacpb.Principal_UrlPath:
 		return parsePath(p.UrlPath)
 	case *rbacpb.Principal_Metadata:
-		return never(p.Metadata.GetInvert()), nil //nolint:staticcheck // as above
+		return never(p.Metadata.GetInvert()), nil //nolint:staticcheck // deprecated, and in use by control planes
 	}
 	return nil, fmt.Errorf("identifier: %T is not supported", m.GetIdentifier())
 }

@@ -25,7 +25,8 @@ var (
 )
 
 // InlineReader returns the reader's role, for a goroutine that waits for a message of s. It returns nil
-// if the role is not available. The caller then calls Read and Leave.
+// if the role is not available. A caller that gets the role calls Read, unless it need not wait any more,
+// and then Leave.
 func (s *Stream) InlineReader() *InlineReader {
 	conn := s.conn
 	if !conn.handle.Parked() { // usually somebody reads, which Parked tells without a lock

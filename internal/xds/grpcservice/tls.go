@@ -67,7 +67,7 @@ func newTLS(roots, identity *certificate) (credentials.Bundle, func(), error) {
 // provided is TLS with the certificates of providers. The server's certificate must be valid for
 // the name of the target.
 type provided struct {
-	credentials.TransportCredentials // has no certificates
+	credentials.TransportCredentials // has no certificates: it serves the methods that need none
 	roots, identity                  certprovider.Provider
 }
 

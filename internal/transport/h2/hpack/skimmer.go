@@ -27,8 +27,8 @@ const (
 	skimNameLen                  // length of a name
 	skimName                     // first octet of a name
 	skimValueLen                 // length of a value
-	skimInteger                  // continuation of an integer; then says what the integer means
-	skimOctets                   // n octets to skip before the step then
+	skimInteger                  // a further octet of an integer; the field then says what the integer means
+	skimOctets                   // an octet to skip; n says how many there are, and the field then what follows them
 	skimLost                     // the block can't be decoded
 )
 

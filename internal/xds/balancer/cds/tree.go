@@ -70,7 +70,8 @@ func (t *tree) leaf(of leafOf, c *dependency.Cluster, s resolver.State) (*gracef
 	return config, s, nil
 }
 
-// leafOf has everything except the endpoints that the configuration of such a cluster depends on.
+// leafOf has everything that the configuration of a cluster with its own endpoints depends on, except these
+// endpoints.
 type leafOf struct {
 	name, policy, names string
 	node                string // the prefix of errors

@@ -289,7 +289,8 @@ func (p *policy) Close() {
 	p.events.Close()
 }
 
-// child is one of the children, and its ClientConn. The events of the parent own it.
+// child is one of the children, and its ClientConn. Only events of the parent (see policy) use its policy
+// and the fields that change, except ignoreReresolution.
 type child struct {
 	balancer.ClientConn
 	parent *policy
