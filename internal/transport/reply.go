@@ -118,9 +118,9 @@ func (r *reply) SetTrailer(md metadata.MD) error {
 	return nil
 }
 
-// spoil makes the call end with err, even if the handler succeeds. mu is held.
+// spoil makes the call end with err, even if the handler succeeds, unless how it ends is decided. mu is held.
 func (r *reply) spoil(err error) error {
-	if r.cold().spoilt == nil {
+	if !r.finished && r.cold().spoilt == nil {
 		r.mutableCold().spoilt = status.Convert(err)
 	}
 	return err

@@ -273,7 +273,7 @@ func (s *ServerStream) Reply(p Payload) error {
 	}
 	s.release(err == nil)
 	if err == nil {
-		err = s.cold().spoilt.Err() // what finish has used, unless SetHeader or SetTrailer has refused metadata since
+		err = s.cold().spoilt.Err() // nothing spoils a call that is finished
 	}
 	return err
 }
