@@ -121,8 +121,8 @@ func (s *PartialInput) move(size int) {
 }
 
 // Borrow returns a pool for one read of input that follows the bytes. The pool lends the room behind the
-// bytes. If there is no room, it takes a buffer with room for least bytes or more from Pool, at the moment
-// of the loan, when input is there. [Loan.Done] ends the loan.
+// bytes. If there is no room, it takes a buffer of least bytes or more from Pool, at the moment of the loan,
+// when input is there. [Loan.Done] ends the loan.
 //
 // If Settle has left no room, the caller may drop s before Done, which it must then tell of 0 bytes.
 func (s *PartialInput) Borrow(least int) *Loan {

@@ -24,7 +24,7 @@ type body struct {
 	held          int // bytes of memory that the connection was last told of
 }
 
-// space returns memory for the next bytes that the reader has, at most n of them. It may reserve ahead
+// space returns memory into which the reader puts the next bytes, at most n of them. It may reserve ahead
 // bytes for them. mu is held.
 func (b *body) space(n, ahead int) []byte {
 	if b.closed {

@@ -8,7 +8,7 @@ import (
 )
 
 // Payload is a message to send. Its data belongs to the transport as soon as the caller passes it to a
-// method, which frees it in every case.
+// method. The transport frees it in every case.
 type Payload struct {
 	Data       Pieces
 	Compressed bool

@@ -35,7 +35,7 @@ func (s *Server) Status() control.Status {
 func (s *Server) EndSilentDrain() { s.conn.EndSilentDrain() }
 
 // Failure returns the error by which a connection ended. It is nil if the connection ended as connections
-// do: the peer sent a GOAWAY without an error, or a side closed the connection between two frames.
+// do: a side sent a GOAWAY without an error, or closed the connection between two frames.
 func Failure(err error) error {
 	if rule, ok := errors.AsType[*h2.ConnError](err); ok {
 		if rule.Remote && rule.Code == frame.NoError {

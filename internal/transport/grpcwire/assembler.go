@@ -73,8 +73,8 @@ func (a *Assembler) Space(n, ahead int) []byte {
 // Filled takes the first n bytes of what Space returned last. complete reports whether they were the end of
 // a message, which is then m.
 //
-// An error concerns the whole stream, and is final: a *[SizeError] (ResourceExhausted) or a *[FlagError] (Internal);
-// both carry their status. Later calls return it again.
+// An error concerns the whole stream, and is final: a *[SizeError] (ResourceExhausted) or a *[FlagError]
+// (Internal); both carry their status. Later calls return it again.
 func (a *Assembler) Filled(n int) (m Message, complete bool, err error) {
 	switch {
 	case a.fault != noFault:

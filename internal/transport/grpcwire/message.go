@@ -40,8 +40,8 @@ func BytesOf(b []byte) Bytes { return Bytes{p: &b} }
 // IsZero reports whether there is no message.
 func (b Bytes) IsZero() bool { return b.p == nil }
 
-// ReadOnlyData returns the bytes. They must not be written, and are valid until Free, Own or Buffer is
-// called.
+// ReadOnlyData returns the bytes. They must not be written. They are valid until they are given back: by
+// Free, or by the last Free of what Buffer returned.
 func (b Bytes) ReadOnlyData() []byte { return (*b.p)[:len(*b.p):len(*b.p)] }
 
 // Free gives the memory back.

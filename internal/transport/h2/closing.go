@@ -65,8 +65,8 @@ func (c *locked) lastReadUntil(t time.Time) {
 	c.wire.readUntil(t)
 }
 
-// resetReadDeadline is called by a reader whose wait the sweeper has interrupted. It restores the bound
-// of lastReadUntil, or none. The time limit for the preface is over by then.
+// resetReadDeadline is called by a reader whose wait the sweeper, or InlineReader.Wake, has interrupted.
+// It restores the bound of lastReadUntil, or none. The time limit for the preface is over by then.
 func (c *locked) resetReadDeadline() {
 	c.wire.readUntil(c.core.ReadBy())
 }

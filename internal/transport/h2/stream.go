@@ -40,7 +40,7 @@ func (s *Stream) Send(f protocol.Frames) error {
 
 // SendLast is Send for a goroutine that will soon call Leave, and will not wait for anything before
 // that. If a write may wait, SendLast leaves the writing to Leave. If done is true, SendLast also does
-// what Done does.
+// what Done does; the caller then runs nothing that may take long before Leave.
 func (s *Stream) SendLast(f protocol.Frames, done bool) error {
 	c := s.conn.lock()
 	if done {

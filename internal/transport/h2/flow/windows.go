@@ -186,9 +186,9 @@ func (w *Windows) Grow(n, most uint32, streams iter.Seq[*Inflow]) (increment uin
 	return increment, true
 }
 
-// Lower makes n, which must be less than before, the initial receive window of streams. For streams
-// that exist, it takes effect once the peer has acknowledged it. The caller announces what Announced
-// then returns. The connection's window and the estimate do not change.
+// Lower makes n, which must be less than before, the initial receive window of streams. It takes
+// effect, for streams that exist and for new ones, once the peer has acknowledged it. The caller
+// announces what Announced then returns. The connection's window and the estimate do not change.
 func (w *Windows) Lower(n uint32) {
 	w.announced = n
 	if w.bdp != nil {

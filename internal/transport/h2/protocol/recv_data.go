@@ -9,7 +9,7 @@ type EndKind uint8
 
 // The kinds of an end.
 const (
-	EndedNot   EndKind = iota // no END_STREAM, or none yet
+	EndedNot   EndKind = iota // nothing: there was no END_STREAM, or it is not handled yet
 	EndedHalf                 // our side goes on, or the stream was gone before
 	EndedBoth                 // the stream is over on both sides, and out of the table
 	EndedEarly                // the stream is over for us; the driver calls GiveUp once it has told the Receiver
