@@ -24,9 +24,8 @@ import (
 
 // Serve accepts connections from lis, and serves the RPCs on them, each on a goroutine of its own. It
 // may be called for several listeners at once. It returns an error when lis fails; errors that say
-// they are temporary make it try again. It returns nil when Stop or GracefulStop has done its work.
-// In both cases it closes lis. If the server was stopped before the call, Serve returns
-// [ErrServerStopped].
+// they are temporary make it try again. It returns nil when Stop or GracefulStop has done its work,
+// and [ErrServerStopped] if the server was stopped before the call. In all three cases it closes lis.
 //
 // TCP connections keep the settings that the listener gave them. Go's own listeners turn on keepalive
 // probes of the operating system, which [net.ListenConfig] can change.

@@ -28,11 +28,11 @@
 //	}
 //
 // An RPC whose keys have no answer yet waits for one. If the lookup fails, because the service
-// fails, is slow, or gets too many requests, RPCs with these keys go to the default target, or fail
-// with codes.Unavailable if there is none. The policy then does not ask about these keys for a
-// while: for a second at first, for two minutes after many failures. Of the targets in an answer,
-// RPCs go to the first that is not in TransientFailure. They carry the answer's header data in the
-// metadata "x-google-rls-data".
+// fails, is slow, or the policy throttles its lookups, RPCs with these keys go to the default
+// target, or fail with codes.Unavailable if there is none. The policy then does not ask about these
+// keys for a while: for a second at first, for two minutes after many failures. Of the targets in an
+// answer, RPCs go to the first that is not in TransientFailure. They carry the answer's header data
+// in the metadata "x-google-rls-data".
 //
 // All of this package may change or be removed in a later release.
 package rls

@@ -41,7 +41,7 @@
 //   - IPv6 addresses count one by one: a client with a whole network has as many addresses.
 //   - Exempt lets health checks through when the server is full, so that it is not considered dead.
 //   - With package xds, pass the option to xds.NewGRPCServer. Connections that no Listener resource accepts
-//     are closed before they count. RPCs that a route or filter refuses count until then.
+//     are closed before they count. RPCs that match no route, or that a filter refuses, count until then.
 //
 // All of this may change, or be removed, in a later release.
 package limits
