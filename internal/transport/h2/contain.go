@@ -4,5 +4,5 @@ package h2
 
 import "google.golang.org/grpc/internal/transport/h2/protocol"
 
-// Contain, when deferred, turns a panic into err: see protocol.Contain.
+// Contain turns a panic into err when it is deferred: see protocol.Contain.
 func Contain(err *error, log PanicLog) { protocol.Contained(recover(), err, log) }

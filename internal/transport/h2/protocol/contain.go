@@ -14,7 +14,7 @@ type PanicLog interface {
 	Panicked(value any, stack []byte)
 }
 
-// Contain, when deferred, turns a panic into err, an error with code INTERNAL_ERROR, and tells log of
+// Contain turns a panic into err when it is deferred: an error with code INTERNAL_ERROR. It tells log of
 // it. If log is nil the panic goes on.
 //
 // It is only for code that computes something from a peer's bytes, holds no lock, and changes nothing
