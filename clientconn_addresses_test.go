@@ -7,42 +7,113 @@ import (
 	"net"
 	"testing"
 
+	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/resolver"
 )
 
-// TestUpdateAddressesWhileConnecting: a subchannel that connects, and is given another address, connects to that
-// one, and its state stays CONNECTING: the balancer is told so once.
-func TestUpdateAddressesWhileConnecting(t *testing.T) {
-	s := serve(t, newEcho())
-	dials, states := make(chan string, 10), make(chan connectivity.State, 10)
-	var policy *scripted
-	var sc balancer.SubConn
-	cc := scriptedChannel(t, "stalls", func(s *scripted, state balancer.ClientConnState) (err error) {
-		policy = s
-		sc, err = s.NewSubConn(state.ResolverState.Addresses, balancer.NewSubConnOptions{
-			StateListener: func(s balancer.SubConnState) { states <- s.ConnectivityState },
+// oneSubchannel is a subchannel of a channel that has no other.
+type oneSubchannel struct {
+	policy *scripted
+	sc     balancer.SubConn
+	dials  chan string // the addresses dialed
+	states chan connectivity.State
+}
+
+// stalls is an address that is dialed in vain until the dialer is told to end.
+const stalls = "stalls"
+
+// connectOne returns a subchannel for addr that was told to connect.
+func connectOne(t *testing.T, addr string) *oneSubchannel {
+	t.Helper()
+	sub := &oneSubchannel{dials: make(chan string, 10), states: make(chan connectivity.State, 10)}
+	made := make(chan error, 1)
+	cc := scriptedChannel(t, addr, func(s *scripted, state balancer.ClientConnState) (err error) {
+		sub.policy = s
+		sub.sc, err = s.NewSubConn(state.ResolverState.Addresses, balancer.NewSubConnOptions{
+			StateListener: func(s balancer.SubConnState) { sub.states <- s.ConnectivityState },
 		})
-		sc.Connect()
+		made <- err
 		return err
 	}, WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-		dials <- addr
-		if addr == "stalls" {
+		sub.dials <- addr
+		if addr == stalls {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
 		return new(net.Dialer).DialContext(ctx, "tcp", addr)
 	}))
 	cc.Connect()
-	within(t, dials, "the first dial")
+	if err := within(t, made, "the subchannel"); err != nil {
+		t.Fatal(err)
+	}
+	sub.sc.Connect()
+	return sub
+}
+
+func (sub *oneSubchannel) update(addrs []resolver.Address) {
 	//lint:ignore SA1019 balancers may still use it
-	policy.UpdateAddresses(sc, []resolver.Address{{Addr: s.addr}})
-	if got := within(t, dials, "the second dial"); got != s.addr {
+	sub.policy.UpdateAddresses(sub.sc, addrs)
+}
+
+// TestUpdateAddressesConnectsAnew gives a subchannel that is connected, or has failed, other addresses: whether
+// it dials, and when, is as in the published module.
+func TestUpdateAddressesConnectsAnew(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		failed bool // else it is connected
+		to     func(a resolver.Address) []resolver.Address
+		dials  bool
+	}{
+		{"the same", false, func(a resolver.Address) []resolver.Address { return []resolver.Address{a} }, false},
+		{"another behind it", false, func(a resolver.Address) []resolver.Address { return []resolver.Address{a, {Addr: "b"}} }, true},
+		{"attributes", false, func(a resolver.Address) []resolver.Address {
+			a.Attributes = attributes.New("k", "v")
+			return []resolver.Address{a}
+		}, true},
+		{"attributes of the balancer", false, func(a resolver.Address) []resolver.Address {
+			a.BalancerAttributes = attributes.New("k", "v")
+			return []resolver.Address{a}
+		}, false},
+		{"another, failed", true, func(resolver.Address) []resolver.Address { return []resolver.Address{{Addr: "b"}} }, false},
+	} {
+		s := serve(t, newEcho())
+		addr := s.addr
+		if tt.failed {
+			addr = closedAddress(t)
+		}
+		sub := connectOne(t, addr)
+		within(t, sub.states, "CONNECTING")
+		within(t, sub.states, "the outcome")
+		within(t, sub.dials, "the first dial")
+		sub.update(tt.to(resolver.Address{Addr: addr}))
+		if tt.dials {
+			if got := within(t, sub.states, "another attempt"); got != connectivity.Connecting {
+				t.Errorf("%s: %v", tt.name, got)
+			}
+			within(t, sub.dials, "another dial")
+			continue
+		}
+		sub.sc.Shutdown()
+		if got := within(t, sub.states, "the end"); got != connectivity.Shutdown {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// TestUpdateAddressesWhileConnecting: a subchannel that connects, and is given another address, connects to that
+// one, and its state stays CONNECTING: the balancer is told so once.
+func TestUpdateAddressesWhileConnecting(t *testing.T) {
+	s := serve(t, newEcho())
+	sub := connectOne(t, stalls)
+	within(t, sub.dials, "the first dial")
+	sub.update([]resolver.Address{{Addr: s.addr}})
+	if got := within(t, sub.dials, "the second dial"); got != s.addr {
 		t.Errorf("dialed %q", got)
 	}
 	for _, want := range []connectivity.State{connectivity.Connecting, connectivity.Ready} {
-		if got := within(t, states, want.String()); got != want {
+		if got := within(t, sub.states, want.String()); got != want {
 			t.Fatalf("%v, want %v", got, want)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
@@ -494,65 +493,5 @@ func TestCloseWaitsForBalancer(t *testing.T) {
 	<-updated
 	if err := cc.Close(); err != nil || !closed {
 		t.Errorf("%v; the policy is closed: %t", err, closed)
-	}
-}
-
-// TestUpdateAddressesConnectsAnew gives a subchannel that is connected, or has failed, other addresses: whether
-// it dials, and when, is as in the published module.
-func TestUpdateAddressesConnectsAnew(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		failed bool // else it is connected
-		to     func(a resolver.Address) []resolver.Address
-		dials  bool
-	}{
-		{"the same", false, func(a resolver.Address) []resolver.Address { return []resolver.Address{a} }, false},
-		{"another behind it", false, func(a resolver.Address) []resolver.Address { return []resolver.Address{a, {Addr: "b"}} }, true},
-		{"attributes", false, func(a resolver.Address) []resolver.Address {
-			a.Attributes = attributes.New("k", "v")
-			return []resolver.Address{a}
-		}, true},
-		{"attributes of the balancer", false, func(a resolver.Address) []resolver.Address {
-			a.BalancerAttributes = attributes.New("k", "v")
-			return []resolver.Address{a}
-		}, false},
-		{"another, failed", true, func(resolver.Address) []resolver.Address { return []resolver.Address{{Addr: "b"}} }, false},
-	} {
-		s := serve(t, newEcho())
-		addr := s.addr
-		if tt.failed {
-			addr = closedAddress(t)
-		}
-		dials, states := make(chan string, 10), make(chan connectivity.State, 10)
-		var policy *scripted
-		var sc balancer.SubConn
-		cc := scriptedChannel(t, addr, func(s *scripted, state balancer.ClientConnState) (err error) {
-			policy = s
-			sc, err = s.NewSubConn(state.ResolverState.Addresses, balancer.NewSubConnOptions{
-				StateListener: func(s balancer.SubConnState) { states <- s.ConnectivityState },
-			})
-			sc.Connect()
-			return err
-		}, WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-			dials <- addr
-			return new(net.Dialer).DialContext(ctx, "tcp", addr)
-		}))
-		cc.Connect()
-		within(t, states, "CONNECTING")
-		within(t, states, "the outcome")
-		within(t, dials, "the first dial")
-		//lint:ignore SA1019 balancers may still use it
-		policy.UpdateAddresses(sc, tt.to(resolver.Address{Addr: addr}))
-		if tt.dials {
-			if got := within(t, states, "another attempt"); got != connectivity.Connecting {
-				t.Errorf("%s: %v", tt.name, got)
-			}
-			within(t, dials, "another dial")
-			continue
-		}
-		sc.Shutdown()
-		if got := within(t, states, "the end"); got != connectivity.Shutdown {
-			t.Errorf("%s: %v", tt.name, got)
-		}
 	}
 }

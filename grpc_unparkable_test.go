@@ -80,7 +80,7 @@ func TestTellsWhyNotParked(t *testing.T) {
 	}
 	s := NewServer()
 	s.RegisterService(&echoDesc, newEcho())
-	go func() { _ = s.Serve(wrappingListener{lis, newOpaque}) }()
+	go func() { _ = s.Serve(testutils.WrapListener{Listener: lis, Wrap: newOpaque}) }()
 	t.Cleanup(s.Stop)
 	cc := newTestClient(t, "passthrough:///"+lis.Addr().String(), WithContextDialer(func(_ context.Context, addr string) (net.Conn, error) {
 		c, err := net.Dial("tcp", addr)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/wrappers"
 )
 
@@ -22,7 +23,7 @@ func asIs(c net.Conn) net.Conn { return c }
 // wrappedPair is a server and a client whose connections are wrapped.
 func wrappedPair(t testing.TB, e *echo, accepted, dialed func(net.Conn) net.Conn, opts ...ServerOption) (*ClientConn, *Server) {
 	t.Helper()
-	ts := serveOn(t, wrappingListener{listen(t), accepted}, e, opts...)
+	ts := serveOn(t, testutils.WrapListener{Listener: listen(t), Wrap: accepted}, e, opts...)
 	return newTestClient(t, "passthrough:///"+ts.addr, WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 		if err != nil {

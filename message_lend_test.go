@@ -57,7 +57,7 @@ func largeChannel(t *testing.T, s *largeService, server []ServerOption, client [
 	l := listen(t)
 	address := l.Addr().String()
 	if wrap != nil {
-		l = wrappingListener{l, wrap}
+		l = testutils.WrapListener{Listener: l, Wrap: wrap}
 	}
 	srv := NewServer(append(server, MaxRecvMsgSize(maxLarge))...)
 	srv.RegisterService(&largeDesc, s)

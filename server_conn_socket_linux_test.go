@@ -31,22 +31,6 @@ func userTimeoutOf(t *testing.T, c net.Conn) (ms int) {
 	return ms
 }
 
-// keptListener tells which connection it accepted last.
-type keptListener struct {
-	net.Listener
-	last chan net.Conn
-	wrap func(net.Conn) net.Conn
-}
-
-func (l keptListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	l.last <- c
-	return l.wrap(c), nil
-}
-
 // Where keepalive is on, its Timeout is that of unacknowledged data as well (gRFC A18).
 func TestUserTimeout(t *testing.T) {
 	cert, pool := testutils.Certificate(t)
@@ -80,7 +64,8 @@ func TestUserTimeout(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := keptListener{listen(t), make(chan net.Conn, 1), tt.wrap}
+			last := make(chan net.Conn, 1)
+			l := testutils.WrapListener{Listener: listen(t), Wrap: func(c net.Conn) net.Conn { last <- c; return tt.wrap(c) }}
 			s := serveOn(t, l, newEcho(), tt.server...)
 			dialed := make(chan net.Conn, 1)
 			cc := newTestClient(t, s.addr, append(tt.client, WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
@@ -91,7 +76,7 @@ func TestUserTimeout(t *testing.T) {
 			if err := call(testContext(t), cc, "x"); err != nil {
 				t.Fatal(err)
 			}
-			if ms := userTimeoutOf(t, <-l.last); ms != tt.accepted {
+			if ms := userTimeoutOf(t, <-last); ms != tt.accepted {
 				t.Errorf("server: %d ms, want %d", ms, tt.accepted)
 			}
 			if ms := userTimeoutOf(t, <-dialed); ms != tt.mine {

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // timeless is a connection without deadlines, as a channel of SSH is.
@@ -35,7 +36,7 @@ func TestConnWithoutDeadlines(t *testing.T) {
 			s := NewServer(Creds(creds))
 			s.RegisterService(&echoDesc, newEcho())
 			served := make(chan error, 1)
-			go func() { served <- s.Serve(wrappingListener{lis, newTimeless}) }()
+			go func() { served <- s.Serve(testutils.WrapListener{Listener: lis, Wrap: newTimeless}) }()
 			cc := newTestClient(t, "passthrough:///"+lis.Addr().String(), WithTransportCredentials(creds),
 				WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 					nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)

@@ -110,20 +110,6 @@ func serveOn(t testing.TB, lis net.Listener, e *echo, opts ...ServerOption) *tes
 	return ts
 }
 
-// wrappingListener puts something around what it accepts.
-type wrappingListener struct {
-	net.Listener
-	wrap func(net.Conn) net.Conn
-}
-
-func (l wrappingListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return l.wrap(c), nil
-}
-
 // clientEvents tells a test what happens to its connection.
 type clientEvents struct {
 	draining chan string

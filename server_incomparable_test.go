@@ -7,24 +7,14 @@ import (
 	"net"
 	"testing"
 
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/stats"
 )
 
 // What follows are types of programs that can't be compared: to use them as keys, or
 // with ==, panics.
 
-type funcListener struct {
-	net.Listener
-	wrap func(net.Conn) net.Conn
-}
-
-func (l funcListener) Accept() (net.Conn, error) {
-	nc, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return l.wrap(nc), nil
-}
+type funcListener struct{ testutils.WrapListener }
 
 func (l funcListener) Addr() net.Addr { return sliceAddr{l.Listener.Addr(), []string{"x"}} }
 
@@ -59,7 +49,7 @@ func TestServeIncomparable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := funcListener{lis, func(nc net.Conn) net.Conn { return funcConn{nc, func() {}} }}
+		l := funcListener{testutils.WrapListener{Listener: lis, Wrap: func(nc net.Conn) net.Conn { return funcConn{nc, func() {}} }}}
 		go func() { served <- s.Serve(l) }()
 		ts := &testServer{s, lis.Addr().String(), nil}
 		connect(t, ts).unary(t.Context(), "hello").want(t, "hello")

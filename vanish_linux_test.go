@@ -87,7 +87,10 @@ func newVanishing(t *testing.T, kind string, c *vanishCase) *vanishing {
 	}
 	_, port, _ := net.SplitHostPort(lis.Addr().String())
 	if c.early || kind == "wrapped" {
-		lis = vanishListener{lis, v.accepted, v.closes}
+		lis = testutils.WrapListener{Listener: lis, Wrap: func(c net.Conn) net.Conn {
+			v.accepted <- struct{}{}
+			return &vanishConn{Conn: c, closes: v.closes}
+		}}
 	}
 	e := newEcho()
 	if c.echo != nil {
@@ -190,21 +193,6 @@ func (c connEnds) HandleConn(_ context.Context, s stats.ConnStats) {
 	if _, ended := s.(*stats.ConnEnd); ended {
 		c <- struct{}{}
 	}
-}
-
-// vanishListener wraps what it accepts.
-type vanishListener struct {
-	net.Listener
-	accepted, closes chan struct{}
-}
-
-func (l vanishListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	l.accepted <- struct{}{}
-	return &vanishConn{Conn: c, closes: l.closes}, nil
 }
 
 // vanishConn is a layer with a Read and a Write of its own.

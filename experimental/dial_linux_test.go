@@ -13,25 +13,19 @@ import (
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/experimental/connect"
 	"google.golang.org/grpc/internal/testservice"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/stats"
 )
 
 // wrapped is a connection that a listener or a dialer has wrapped.
 type wrapped struct{ net.Conn }
 
-// keeping is a listener that keeps its connections, and wraps them.
-type keeping struct {
-	net.Listener
-	conns chan *net.TCPConn
-}
-
-func (k keeping) Accept() (net.Conn, error) {
-	c, err := k.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	k.conns <- c.(*net.TCPConn)
-	return wrapped{c}, nil
+// keeping returns a listener that keeps its connections, and wraps them.
+func keeping(lis net.Listener, conns chan *net.TCPConn) net.Listener {
+	return testutils.WrapListener{Listener: lis, Wrap: func(c net.Conn) net.Conn {
+		conns <- c.(*net.TCPConn)
+		return wrapped{c}
+	}}
 }
 
 // probes returns what the socket of a connection has.
@@ -59,9 +53,9 @@ func TestWishDeadPeersByProbes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := keeping{lis, make(chan *net.TCPConn, 1)}
+	conns := make(chan *net.TCPConn, 1)
 	begun := make(chan struct{})
-	s := testservice.StartOn(t, k, &testservice.Functions{}, experimental.TCPProbes(cfg), grpc.StatsHandler(onConn{begun: begun}))
+	s := testservice.StartOn(t, keeping(lis, conns), &testservice.Functions{}, experimental.TCPProbes(cfg), grpc.StatsHandler(onConn{begun: begun}))
 	dialed := make(chan *net.TCPConn, 1)
 	cc, _ := s.Dial(t, experimental.WithTCPProbes(cfg), grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
@@ -75,7 +69,7 @@ func TestWishDeadPeersByProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	testservice.Await(t, begun, "the server's connection")
-	for side, c := range map[string]*net.TCPConn{"client": <-dialed, "server": <-k.conns} {
+	for side, c := range map[string]*net.TCPConn{"client": <-dialed, "server": <-conns} {
 		if idle, interval, count := probes(t, c); idle != 77 || interval != 7 || count != 4 {
 			t.Errorf("%s: probes after %d s, every %d s, %d of them", side, idle, interval, count)
 		}

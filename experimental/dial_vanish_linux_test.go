@@ -54,7 +54,7 @@ func newFar(t *testing.T, kind string, server []grpc.ServerOption, client []grpc
 		server = append(server, grpc.Creds(credentials.NewServerTLSFromCert(&cert)))
 		creds = append(creds, grpc.WithTransportCredentials(credentials.NewClientTLSFromCert(roots, "test.server")))
 	case "wrapped":
-		lis = keeping{lis, make(chan *net.TCPConn, 9)}
+		lis = keeping(lis, make(chan *net.TCPConn, 9))
 	}
 	s := testservice.StartOn(t, lis, &testservice.Functions{Stream: func(st testservice.Duplex) error {
 		f.begun <- struct{}{}

@@ -22,6 +22,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
@@ -117,20 +118,6 @@ func (t *traffic) wrap(c net.Conn) net.Conn {
 	return xorTries{&xorReady{plain, sock}}
 }
 
-// wrapListener wraps what it accepts.
-type wrapListener struct {
-	net.Listener
-	wrap func(net.Conn) net.Conn
-}
-
-func (l wrapListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return l.wrap(c), nil
-}
-
 // serveWrapped starts a server and a channel to it, both with wrapped connections.
 func serveWrapped(server, client *traffic) (cc *grpc.ClientConn, stop func(), err error) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -139,7 +126,7 @@ func serveWrapped(server, client *traffic) (cc *grpc.ClientConn, stop func(), er
 	}
 	s := grpc.NewServer()
 	healthpb.RegisterHealthServer(s, health.NewServer())
-	go s.Serve(wrapListener{lis, server.wrap})
+	go s.Serve(testutils.WrapListener{Listener: lis, Wrap: server.wrap})
 	cc, err = grpc.NewClient("passthrough:///"+lis.Addr().String(),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {

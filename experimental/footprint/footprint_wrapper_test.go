@@ -123,20 +123,6 @@ var wrapped = []struct {
 	}, true},
 }
 
-// wrapping is a listener whose connections are wrapped.
-type wrapping struct {
-	net.Listener
-	wrap func(net.Conn) net.Conn
-}
-
-func (w wrapping) Accept() (net.Conn, error) {
-	c, err := w.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return w.wrap(c), nil
-}
-
 // security returns credentials for both sides of a connection.
 func security(t *testing.T) (server, client credentials.TransportCredentials) {
 	t.Helper()
@@ -168,7 +154,7 @@ func (p place) run(t *testing.T, n int) []healthpb.HealthClient {
 	s := grpc.NewServer(grpc.Creds(p.server))
 	healthpb.RegisterHealthServer(s, health.NewServer())
 	done := make(chan struct{})
-	go func() { defer close(done); s.Serve(&wrapping{lis, p.wrapServer}) }()
+	go func() { defer close(done); s.Serve(testutils.WrapListener{Listener: lis, Wrap: p.wrapServer}) }()
 	t.Cleanup(func() { s.Stop(); <-done })
 	var clients []healthpb.HealthClient
 	for range n {

@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/peer"
@@ -71,18 +72,10 @@ func clientTLS(protos ...string) *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true, NextProtos: protos} // both ends are ours
 }
 
-// wrapped hides what the connections of a listener are.
-type wrapped struct{ net.Listener }
-
-func (w wrapped) Accept() (net.Conn, error) {
-	c, err := w.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &hidden{Conn: c}, nil
-}
-
+// hidden hides what a connection is.
 type hidden struct{ net.Conn }
+
+func hide(c net.Conn) net.Conn { return &hidden{c} }
 
 func (h *hidden) Read(p []byte) (int, error) { return h.Conn.Read(p) }
 
@@ -251,7 +244,7 @@ func forBoth(t *testing.T, f func(t *testing.T, secure bool)) {
 func TestPort(t *testing.T) {
 	for name, set := range map[string]func(*rig, *net.Listener){
 		"socket":  func(*rig, *net.Listener) {},
-		"wrapped": func(_ *rig, l *net.Listener) { *l = wrapped{*l} },
+		"wrapped": func(_ *rig, l *net.Listener) { *l = testutils.WrapListener{Listener: *l, Wrap: hide} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			forBoth(t, func(t *testing.T, secure bool) {

@@ -56,6 +56,21 @@ func listen(t testing.TB, network string) net.Listener {
 	return l
 }
 
+// WrapListener is a listener whose connections Wrap puts something around.
+type WrapListener struct {
+	net.Listener
+	Wrap func(net.Conn) net.Conn
+}
+
+// Accept implements net.Listener.
+func (l WrapListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.Wrap(c), nil
+}
+
 // Sockets returns the two ends of a new connection over network, as for Listen. They are
 // closed with the test.
 func Sockets(t testing.TB, network string) (client, server net.Conn) {

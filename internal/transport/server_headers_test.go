@@ -156,6 +156,12 @@ func TestAfterFinish(t *testing.T) {
 				t.Errorf("%s succeeds", name)
 			}
 		}
+		// Reply reads this without the lock once the call is finished.
+		for name, late := range map[string]func(metadata.MD) error{"SetHeader": s.SetHeader, "SetTrailer": s.SetTrailer} {
+			if err := late(metadata.Pairs("no key", "v")); err == nil || s.cold().spoilt != nil {
+				t.Errorf("%s of what can't be sent: %v; the call is spoilt: %v", name, err, s.cold().spoilt)
+			}
+		}
 	})
 	c, _ := s.dial(nil)
 	if _, err := unary(context.Background(), c, []byte("x")); err != nil {
