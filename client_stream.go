@@ -28,8 +28,8 @@ type clientStream struct {
 	hedges    streamHedges  // immutable; nil: attempts are made in turn
 
 	// ending is held from when the RPC is marked as finished until settle has told everybody but the
-	// OnFinish functions. The goroutine that finishes the RPC holds it, and locks it while it holds
-	// mu. Any other goroutine that locks ending only waits, and must not hold mu.
+	// OnFinish functions. The goroutine that marks the RPC locks it while it holds mu; the one that calls
+	// settle, mostly the same, unlocks it. Any other goroutine that locks ending only waits, and must not hold mu.
 	ending    sync.Mutex
 	mu        sync.Mutex
 	attempt   *attempt

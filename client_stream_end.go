@@ -46,27 +46,22 @@ func (cs *clientStream) abort(err error) {
 	cs.finishOnce(err)
 }
 
-// abandon ends the RPC with err because its channel is closed. It does not wait, as its caller may be in
-// the program's own code: a retry may run such code while it holds mu, and a stats handler or an OnFinish
-// function may need a lock that the program holds while it calls Close. When abandon returns, the RPC has
-// ended, unless a retry is under way.
+// abandon ends the RPC with err because its channel is closed. It runs none of the program's own code, as its
+// caller may hold a lock that this code needs: stats handlers, pickers, the sink of a binary log and OnFinish
+// functions are told by another goroutine. So is all else if a retry is under way, which may run such code
+// while it holds mu, or if the RPC is hedged, as markLocked waits for its attempts.
 func (cs *clientStream) abandon(err error) {
 	cs.own.cancel()
-	if !cs.mu.TryLock() {
+	if cs.hedges != nil || !cs.mu.TryLock() {
 		go cs.abort(err)
 		return
 	}
 	a, stop, first := cs.markLocked(err)
 	cs.mu.Unlock()
-	if !first {
-		return
-	}
-	a.Fail(err)
-	if len(cs.stats) > 0 || len(cs.info.onFinish) > 0 {
+	if first {
+		a.Fail(err)
 		go cs.tellFinished(a, stop, err)
-		return
 	}
-	cs.tellFinished(a, stop, err)
 }
 
 // awaitEnd waits until the goroutine that has finished the RPC has stored what call options ask for,

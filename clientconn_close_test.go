@@ -7,14 +7,23 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/stats"
 )
 
-// lockedEnd is a stats handler that takes the end of an RPC under a lock of the program's.
+// lockedEnd is told of the end of an RPC, as a stats handler or a picker, and takes it under a lock of the
+// program's.
 type lockedEnd struct {
-	mu    *sync.Mutex
-	ended chan struct{} // closed when the end was taken
+	mu    sync.Mutex
+	ended chan struct{} // gets a value when the end was taken
+}
+
+func (h *lockedEnd) take() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended <- struct{}{}
 }
 
 func (*lockedEnd) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
@@ -23,32 +32,73 @@ func (*lockedEnd) HandleConn(context.Context, stats.ConnStats)                  
 
 func (h *lockedEnd) HandleRPC(_ context.Context, s stats.RPCStats) {
 	if _, is := s.(*stats.End); is {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		close(h.ended)
+		h.take()
 	}
 }
 
-// TestCloseNeedsNoEnd: Close does not wait until stats handlers have taken the ends of RPCs, which may need a
-// lock that the program holds while it calls Close.
+// lockedPicks is a policy of pickers that tell ended of each end.
+type lockedPicks struct{ ended *lockedEnd }
+
+func (p lockedPicks) Build(info base.PickerBuildInfo) balancer.Picker {
+	for sub := range info.ReadySCs {
+		return &lockedPick{p.ended, sub}
+	}
+	return base.NewErrPicker(balancer.ErrNoSubConnAvailable)
+}
+
+type lockedPick struct {
+	ended *lockedEnd
+	sub   balancer.SubConn
+}
+
+func (p *lockedPick) Pick(balancer.PickInfo) (balancer.PickResult, error) {
+	return balancer.PickResult{SubConn: p.sub, Done: func(balancer.DoneInfo) { p.ended.take() }}, nil
+}
+
+// TestCloseNeedsNoEnd: Close does not wait until the program's own code has taken the ends of RPCs, as that
+// may need a lock that the program holds while it calls Close.
 func TestCloseNeedsNoEnd(t *testing.T) {
-	e := newEcho()
-	e.stream = func(s ServerStream) error { <-s.Context().Done(); return nil }
-	h := &lockedEnd{mu: new(sync.Mutex), ended: make(chan struct{})}
-	cc := newTestClient(t, serve(t, e).addr, WithStatsHandler(h))
-	s, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
-	if err != nil {
-		t.Fatal(err)
+	for name, told := range map[string]func(*lockedEnd) ([]DialOption, []CallOption){
+		"stats": func(h *lockedEnd) ([]DialOption, []CallOption) {
+			return []DialOption{WithStatsHandler(h)}, nil
+		},
+		"stats, hedged": func(h *lockedEnd) ([]DialOption, []CallOption) {
+			return []DialOption{WithStatsHandler(h), WithDefaultServiceConfig(hedging(2, "0s", "", ""))}, nil
+		},
+		"OnFinish": func(h *lockedEnd) ([]DialOption, []CallOption) {
+			return nil, []CallOption{OnFinish(func(error) { h.take() })}
+		},
+		"picker": func(h *lockedEnd) ([]DialOption, []CallOption) {
+			balancer.Register(base.NewBalancerBuilder("locked_picks", lockedPicks{h}, base.Config{}))
+			return []DialOption{WithDefaultServiceConfig(`{"loadBalancingConfig":[{"locked_picks":{}}]}`)}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := make(chan struct{}, 2)
+			e := newEcho()
+			e.stream = func(s ServerStream) error { began <- struct{}{}; <-s.Context().Done(); return nil }
+			h := &lockedEnd{ended: make(chan struct{}, 2)}
+			dial, call := told(h)
+			cc := newTestClient(t, serve(t, e).addr, dial...)
+			s, err := cc.NewStream(testContext(t), bidiStream, bidiMethod, call...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			within(t, began, "the handler")
+			if name == "stats, hedged" {
+				within(t, began, "the handler of the other attempt")
+			}
+			closed := make(chan error, 1)
+			h.mu.Lock()
+			unlock := sync.OnceFunc(h.mu.Unlock)
+			defer unlock()
+			go func() { closed <- cc.Close() }()
+			if err := within(t, closed, "Close"); err != nil {
+				t.Error(err)
+			}
+			unlock()
+			within(t, h.ended, "the end")
+			wantCode(t, "RecvMsg", s.RecvMsg(new(text)), codes.Canceled)
+		})
 	}
-	closed := make(chan error, 1)
-	h.mu.Lock()
-	unlock := sync.OnceFunc(h.mu.Unlock)
-	defer unlock()
-	go func() { closed <- cc.Close() }()
-	if err := within(t, closed, "Close"); err != nil {
-		t.Error(err)
-	}
-	unlock()
-	within(t, h.ended, "stats.End")
-	wantCode(t, "RecvMsg", s.RecvMsg(new(text)), codes.Canceled)
 }
