@@ -194,7 +194,7 @@ func (w *serverWatch) end(err error) {
 // keepsPlain reports whether a binary log wants the RPC's messages.
 func (w *serverWatch) keepsPlain() bool { return w != nil && w.log != nil }
 
-// handlesMessages reports whether replied needs the message itself.
+// handlesMessages reports whether replying and replied need the message itself.
 func (w *serverWatch) handlesMessages() bool { return w != nil && len(w.handlers) > 0 }
 
 // noMessage is called when a receive returned err instead of a message.

@@ -53,8 +53,8 @@ type coldState struct {
 // emptyCold is the cold state of most streams. It is never changed.
 var emptyCold = coldState{length: noLength}
 
-// cold returns the stream's cold state, for reading. mu is held, except by readers of header and trailer
-// once these do not change any more.
+// cold returns the stream's cold state, for reading. mu is held, except by readers of what does not change
+// any more: all of it once the call is finished, and the header once it is sent.
 func (r *reply) cold() *coldState {
 	if s := r.ownCold.Load(); s != nil {
 		return s
@@ -161,7 +161,8 @@ func (r *reply) Trailers() metadata.MD {
 }
 
 // plainHeaders is how large the metadata of response headers may be for IsPlain, counted as in RFC 9113,
-// section 6.5.2. Any client accepts that much.
+// section 6.5.2. Clients accept that much unless they are told to accept less than 2 KiB, as a whole: of one
+// that does not, stats handlers are told of a reply that is then refused.
 const plainHeaders = 1 << 10
 
 // IsPlain reports whether a message can be sent unless the stream is lost: the call has not ended, and the
@@ -172,8 +173,11 @@ func (r *reply) IsPlain() bool {
 	if cold := r.cold(); r.finished || cold.spoilt != nil {
 		return false
 	}
-	if r.headers != headersUnsent {
+	switch r.headers {
+	case headersSent:
 		return true
+	case headersGoing: // they may be refused
+		return false
 	}
 	size := 0
 	for k, vs := range r.cold().header {
