@@ -15,8 +15,8 @@
 // that for the Go version at hand (pulse_sysmon_linux_test.go). Programs that don't want to rely on it call
 // Forbid.
 //
-// Events are the wake-ups of connections that wait without a goroutine, and reads and writes of many bytes
-// at once. When they are no longer frequent, the goroutine ends.
+// Events are the wake-ups of connections that wait without a goroutine. When they are no longer frequent, the
+// goroutine ends.
 package pulse
 
 import (
@@ -53,7 +53,7 @@ var forbidden atomic.Bool
 // Forbid makes On return false from now on, and Event do nothing.
 func Forbid() { forbidden.Store(true) }
 
-// Event notes that something has happened that woke the process, or that sysmon would notice many times.
+// Event notes that something has happened that woke the process.
 func Event() {
 	if !forbidden.Load() {
 		process.event()

@@ -92,7 +92,7 @@ func (op *vectorOp) write(fd uintptr) bool {
 		if k == 0 {
 			return true
 		}
-		n, err := writeVectorOnce(fd, op.vector[:k], size)
+		n, err := writeVectorOnce(fd, op.vector[:k])
 		clear(op.vector[:k])
 		op.advance(n)
 		if op.err = err; err == nil && n < size {
@@ -135,11 +135,11 @@ func (op *vectorOp) advance(n int) {
 	}
 }
 
-// writeVectorOnce does what writeOnce does, for many pieces. No piece is empty; size is their sum in bytes.
-func writeVectorOnce(fd uintptr, v []unix.Iovec, size int) (int, error) {
+// writeVectorOnce does what writeOnce does, for many pieces. No piece is empty.
+func writeVectorOnce(fd uintptr, v []unix.Iovec) (int, error) {
 	raceRead(&v[0], len(v))
 	for {
-		n, errno := sysWriteVector(fd, &v[0], len(v), size)
+		n, errno := sysWriteVector(fd, &v[0], len(v))
 		switch {
 		case errno == 0 && n > 0:
 			return n, nil

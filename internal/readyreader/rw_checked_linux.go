@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func sysWriteVector(fd uintptr, v *unix.Iovec, count, _ int) (n int, errno syscall.Errno) {
+func sysWriteVector(fd uintptr, v *unix.Iovec, count int) (n int, errno syscall.Errno) {
 	// The race detector has to see this write come before the read of its bytes: see readOnce. Only package
 	// syscall has access to the variable that stands for that order. A write that fails touches it, and
 	// does nothing else.

@@ -13,57 +13,31 @@ import (
 	"google.golang.org/grpc/internal/pulse"
 )
 
-const (
-	// much is how many bytes a system call may move at most if Go's scheduler is not told of it. Such a
-	// call should take no more than a tenth of a millisecond: a garbage collection may have to wait for it.
-	much = 512 << 10
-	// bulk is from how many bytes on a call counts as a pulse.Event. Such a call takes longer than 20
-	// microseconds. After that time sysmon, if it had been told of the call, would give the processor to
-	// another thread. That thread has to be woken, and mostly finds nothing to do. And as long as sysmon
-	// finds such calls, it looks again just as soon.
-	bulk = 64 << 10
-)
+// much is how many bytes a system call may move at most if Go's scheduler is not told of it. Such a call
+// should take no more than a tenth of a millisecond: a garbage collection may have to wait for it.
+const much = 512 << 10
 
 func sysRead(fd int, p []byte) (n int, err error) {
 	if pulse.On() && len(p) <= much {
-		n, err = sysRaw(syscall.SYS_READ, fd, p)
-	} else {
-		n, err = syscall.Read(fd, p)
+		return sysRaw(syscall.SYS_READ, fd, p)
 	}
-	moved(n)
-	return n, err
+	return syscall.Read(fd, p)
 }
 
 func sysWrite(fd int, p []byte) (n int, err error) {
 	if pulse.On() && len(p) <= much {
-		n, err = sysRaw(syscall.SYS_WRITE, fd, p)
-	} else {
-		n, err = syscall.Write(fd, p)
+		return sysRaw(syscall.SYS_WRITE, fd, p)
 	}
-	moved(n)
-	return n, err
+	return syscall.Write(fd, p)
 }
 
-// sysWriteVector writes the pieces in v, which have size bytes in all.
-func sysWriteVector(fd uintptr, v *unix.Iovec, count, size int) (n int, errno syscall.Errno) {
-	var r uintptr
-	if pulse.On() && size <= much {
-		r, _, errno = syscall.RawSyscall(syscall.SYS_WRITEV, fd, uintptr(unsafe.Pointer(v)), uintptr(count))
-	} else {
-		r, _, errno = syscall.Syscall(syscall.SYS_WRITEV, fd, uintptr(unsafe.Pointer(v)), uintptr(count))
+// sysWriteVector writes the pieces in v. The scheduler is told of it: it takes long beside what that costs.
+func sysWriteVector(fd uintptr, v *unix.Iovec, count int) (n int, errno syscall.Errno) {
+	r, _, errno := syscall.Syscall(syscall.SYS_WRITEV, fd, uintptr(unsafe.Pointer(v)), uintptr(count))
+	if errno != 0 {
+		return 0, errno
 	}
-	if errno == 0 {
-		n = int(r)
-	}
-	moved(n)
-	return n, errno
-}
-
-// moved notes that a system call has moved n bytes.
-func moved(n int) {
-	if n >= bulk {
-		pulse.Event()
-	}
+	return int(r), 0
 }
 
 // sysRaw makes one system call without telling the scheduler. p is not empty.
