@@ -105,13 +105,14 @@ func (a *arrival) sniff() error {
 		a.giveUp() // without deadlines it can't wait
 	}
 	defer func() { _ = a.conn.SetDeadline(time.Time{}) }()
+	sock := readyreader.NewSocket(a.conn) // keeps an error that came with bytes
 	for !a.isDone() {
 		until := end
 		if a.mayWait() && !said {
 			until = time.Now().Add(a.port.patience)
 		}
 		a.limit(net.Conn.SetReadDeadline, until)
-		err := a.hear(pool)
+		err := a.hear(sock, pool)
 		switch {
 		case err == nil && !a.isStuck():
 		case err == nil:
@@ -134,19 +135,19 @@ func (a *arrival) sniff() error {
 
 // hear reads what has arrived. If the connection can wait for input without a buffer, hear has none while it
 // waits.
-func (a *arrival) hear(pool mem.BufferPool) error {
+func (a *arrival) hear(sock readyreader.Layer, pool mem.BufferPool) error {
 	var (
 		buf *[]byte
 		n   int
 		err error
 	)
-	if s := readyreader.NewSocket(a.conn); s.Can().Has(readyreader.ReadsReady) {
-		if buf, n, err = s.ReadOnReady(bufferSize, pool); buf == nil {
+	if sock.Can().Has(readyreader.ReadsReady) {
+		if buf, n, err = sock.ReadOnReady(bufferSize, pool); err != nil {
 			return err
 		}
 	} else {
 		buf = pool.Get(bufferSize)
-		n, err = a.conn.Read((*buf)[:bufferSize])
+		n, err = sock.Read((*buf)[:bufferSize])
 	}
 	defer pool.Put(buf)
 	a.add((*buf)[:n])

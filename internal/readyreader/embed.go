@@ -224,7 +224,7 @@ func offered(conn net.Conn, v reflect.Value) Layer {
 	case Layer:
 		return c
 	case readyWaiter:
-		ready := readyConn{plainConn{Conn: conn}, c}
+		ready := readyConn{plainConn: plainConn{Conn: conn}, waiter: c}
 		if t, ok := conn.(tryReader); ok && offers(v, inward, trying) {
 			if rc := t.RawConn(); rc != nil {
 				return &tryConn{ready, t, rc}

@@ -188,10 +188,12 @@ type plainConn struct {
 	net.Conn
 }
 
-// readyConn is a program's connection, with a ReadOnReady of its own.
+// readyConn is a program's connection, with a ReadOnReady of its own. That may return bytes together with an
+// error, and so may TryRead: a Layer returns the error with the next read.
 type readyConn struct {
 	plainConn
 	waiter readyWaiter
+	late   error // that the next read returns
 }
 
 // readyWaiter is ReadyReader of package experimental.
@@ -204,7 +206,34 @@ func (r *readyConn) Can() Ability { return ReadsReady }
 
 // ReadOnReady implements Layer.
 func (r *readyConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	return r.waiter.ReadOnReady(size, pool)
+	return r.readBy(r.waiter.ReadOnReady, size, pool)
+}
+
+// Read implements Layer.
+func (r *readyConn) Read(p []byte) (int, error) {
+	if r.late != nil {
+		return 0, r.late
+	}
+	return r.Conn.Read(p)
+}
+
+// readBy reads by one of the program's methods, and keeps a Layer's contract where the method doesn't.
+func (r *readyConn) readBy(read readFunc, size int, pool mem.BufferPool) (*[]byte, int, error) {
+	if r.late != nil {
+		return nil, 0, r.late
+	}
+	buf, n, err := read(size, pool)
+	if err == nil || buf == nil {
+		return buf, n, err
+	}
+	if n == 0 {
+		pool.Put(buf)
+		return nil, 0, err
+	}
+	if !Again(err) && !errors.Is(err, ErrWouldBlock) { // the next read reports these again
+		r.late = err
+	}
+	return buf, n, nil
 }
 
 // tryConn is a readyConn that can be read without waiting, too.
@@ -227,7 +256,7 @@ func (t *tryConn) Can() Ability { return ReadsReady | TriesReads }
 func (t *tryConn) RawConn() syscall.RawConn { return t.rc }
 
 func (t *tryConn) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	buf, n, err := t.tries.TryRead(size, pool)
+	buf, n, err := t.readBy(t.tries.TryRead, size, pool)
 	if n == 0 && errors.Is(err, ErrWouldBlock) {
 		err = ErrWouldBlock // callers compare the error, and it may have been wrapped
 	}

@@ -54,3 +54,62 @@ func TestErrorIsKept(t *testing.T) {
 		b.Release()
 	}
 }
+
+// lastBytes is a program's connection whose last bytes come together with an error, once.
+type lastBytes struct {
+	net.Conn
+	rc    syscall.RawConn
+	words string
+}
+
+func (c *lastBytes) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	buf := pool.Get(size)
+	n := copy(*buf, c.words)
+	c.words = ""
+	if n == 0 {
+		return buf, 0, errors.New("read once more")
+	}
+	return buf, n, io.EOF
+}
+
+func (c *lastBytes) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	return c.ReadOnReady(size, pool)
+}
+
+func (*lastBytes) Read([]byte) (int, error)   { return 0, errors.New("read once more") }
+func (c *lastBytes) RawConn() syscall.RawConn { return c.rc }
+
+// TestErrorComesAfterItsBytes: a Layer around a program's connection returns bytes first, and the error that came
+// with them whenever it is read after that.
+func TestErrorComesAfterItsBytes(t *testing.T) {
+	a, _ := connPair(t, "tcp")
+	rc, err := a.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := newTestPool(t)
+	for _, try := range []bool{false, true} {
+		s := NewSocket(&lastBytes{Conn: a, rc: rc, words: "bye"})
+		if !s.Can().Has(ReadsReady | TriesReads) {
+			t.Skip("no connection parks here")
+		}
+		read := s.ReadOnReady
+		if try {
+			read = s.TryRead
+		}
+		buf, n, err := read(100, pool)
+		if err != nil {
+			t.Fatalf("try %v: %v", try, err)
+		}
+		if got := string((*buf)[:n]); got != "bye" {
+			t.Errorf("try %v: %q", try, got)
+		}
+		pool.Put(buf)
+		_, _, ready := s.ReadOnReady(100, pool)
+		_, _, tried := s.TryRead(100, pool)
+		_, plain := s.Read(make([]byte, 9))
+		if ready != io.EOF || tried != io.EOF || plain != io.EOF {
+			t.Errorf("try %v: %v, %v and %v after the end", try, ready, tried, plain)
+		}
+	}
+}
