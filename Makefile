@@ -96,7 +96,7 @@ apicheck: $(BIN)/apidiff ## compare the API with the published module's
 	tools/apicheck.sh $(BIN)/apidiff $(PUBLISHED)
 
 .PHONY: upgrade
-upgrade: $(BIN)/apidiff ## list what another release asks for (VERSION=v1.86.0, FROM=v1.84.0, ARGS='-grfc FOLDER')
+upgrade: $(BIN)/apidiff ## list what another release asks for (VERSION=vX.Y.Z, FROM=vX.Y.Z, ARGS='-grfc FOLDER')
 	go run ./tools/upgrade -apidiff $(BIN)/apidiff $(FROM:%=-from %) $(ARGS) $(VERSION)
 
 .PHONY: vuln
