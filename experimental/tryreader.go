@@ -20,7 +20,7 @@ import (
 // order: each call goes on where the one before it ended. A wrapper implements them by
 // those of the TryReader that [SocketReader] returns. Close and the setters of deadlines may be called at the same time.
 //
-// A wrapper that embeds a TryReader and declares Read or ReadOnReady must declare TryRead as well;
+// A wrapper that embeds a TryReader and declares Read, ReadOnReady or TryRead must declare all three;
 // otherwise it is read as a ReadyReader or by its Read. TLS or ALTS over a TryReader reads by Read or
 // ReadOnReady, with a goroutine.
 type TryReader interface {
@@ -48,7 +48,7 @@ var ErrWouldBlock error = readyreader.ErrWouldBlock
 func SocketReader(conn net.Conn) (TryReader, bool) {
 	s := readyreader.NewSocket(conn)
 	can := s.Can()
-	if !can.Has(readyreader.ReadsReady|readyreader.TriesReads) || can.HasAny(readyreader.WaitsInRead|readyreader.HoldsBytes) {
+	if !can.Has(readyreader.ReadsReady|readyreader.TriesReads) || can.Has(readyreader.HoldsBytes) {
 		return nil, false
 	}
 	return s.Layer, true

@@ -49,8 +49,16 @@ type way struct {
 }
 
 func better(w way) method { return w.better }
-func trying(w way) method { return w.tries }
 func other(w way) method  { return w.other }
+
+// trying is TryRead where ReadOnReady has the same origin. A type that declares one of the two alone wants to
+// see each read, and would not see those by the other.
+func trying(w way) method {
+	if w.tries != w.better {
+		return unsure
+	}
+	return w.tries
+}
 
 func inward(s shape) way  { return s.in }
 func outward(s shape) way { return s.out }

@@ -32,12 +32,16 @@ type (
 	embedsTryer struct{ *tryer }
 	readsTryer  struct{ *tryer }
 	readyTryer  struct{ *tryer }
+	seesReady   struct{ *tryer }
+	seesTries   struct{ *tryer }
 	triesTryer  struct{ readyTryer }
 )
 
 func (readsTryer) Read([]byte) (int, error)                              { panic("read") }
 func (readyTryer) Read([]byte) (int, error)                              { panic("read") }
 func (readyTryer) ReadOnReady(int, mem.BufferPool) (*[]byte, int, error) { panic("waits") }
+func (seesReady) ReadOnReady(int, mem.BufferPool) (*[]byte, int, error)  { panic("waits") }
+func (seesTries) TryRead(int, mem.BufferPool) (*[]byte, int, error)      { panic("tries") }
 func (triesTryer) Read([]byte) (int, error)                              { panic("read") }
 func (triesTryer) ReadOnReady(int, mem.BufferPool) (*[]byte, int, error) { panic("waits") }
 func (triesTryer) TryRead(int, mem.BufferPool) (*[]byte, int, error) {
@@ -59,6 +63,8 @@ func TestTryReader(t *testing.T) {
 		"embedded":                    {embedsTryer{&tryer{a, rc}}, all},
 		"without a socket":            {&tryer{a, nil}, ReadsReady},
 		"with a ReadOnReady above it": {readyTryer{&tryer{a, rc}}, ReadsReady},
+		"with ReadOnReady alone":      {seesReady{&tryer{a, rc}}, ReadsReady},
+		"with TryRead alone":          {seesTries{&tryer{a, rc}}, ReadsReady},
 		"with a TryRead above that":   {triesTryer{readyTryer{&tryer{a, rc}}}, all},
 	} {
 		s := NewSocket(tt.conn)
