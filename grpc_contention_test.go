@@ -48,7 +48,13 @@ var ofOneConnection = []string{
 	"google.golang.org/grpc/internal/park.(*Handle).",
 	"google.golang.org/grpc/internal/park.(*set).register",
 	"unique.(*canonMap",
+	sweeper,
 }
+
+// sweeper has a lock of the process, that a connection takes where it waits for input with its goroutine: when
+// nothing has come for a moment. Calls that follow each other don't take it, but here, on a machine that does
+// other things, a connection may get no call for so long.
+const sweeper = "google.golang.org/grpc/internal/park.(*Sweeper)."
 
 // Calls on 16 connections at once wait for nothing that another connection takes: no lock of
 // the process is held while somebody else wants it.
