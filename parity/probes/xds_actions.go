@@ -14,6 +14,8 @@ import (
 	aggregatev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/clusters/aggregate/v3"
 	commonfaultv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/common/fault/v3"
 	faultv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/fault/v3"
+	providedv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/cluster_provided/v3"
+	roundrobinv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/round_robin/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/grpc/parity/internal/plane"
 	"google.golang.org/grpc/parity/internal/probe"
@@ -164,17 +166,55 @@ var faultHeaders = [][]string{
 	{"x-envoy-fault-delay-request", "1", "x-envoy-fault-delay-request-percentage", "0"},
 }
 
-// clusterKinds are clusters that are made of others, or found otherwise.
-func clusterKinds() changes {
-	aggregate := func(children ...string) func(*xdsState) {
+// aggregate adds a cluster that is made of others, to which RPCs then go.
+func aggregate(children ...string) func(*xdsState) {
+	return func(s *xdsState) {
+		c := &clusterv3.Cluster{Name: "all", LbPolicy: clusterv3.Cluster_CLUSTER_PROVIDED, ClusterDiscoveryType: &clusterv3.Cluster_ClusterType{ClusterType: &clusterv3.Cluster_CustomClusterType{
+			Name: "envoy.clusters.aggregate", TypedConfig: plane.Any(&aggregatev3.ClusterConfig{Clusters: children}),
+		}}}
+		s.clusters = append(s.clusters, c)
+		actionOf(s).ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: "all"}
+	}
+}
+
+// aggregatePolicies are aggregates with policies of their own.
+func aggregatePolicies() changes {
+	with := func(change func(*clusterv3.Cluster)) func(*xdsState) {
 		return func(s *xdsState) {
-			c := &clusterv3.Cluster{Name: "all", LbPolicy: clusterv3.Cluster_CLUSTER_PROVIDED, ClusterDiscoveryType: &clusterv3.Cluster_ClusterType{ClusterType: &clusterv3.Cluster_CustomClusterType{
-				Name: "envoy.clusters.aggregate", TypedConfig: plane.Any(&aggregatev3.ClusterConfig{Clusters: children}),
-			}}}
-			s.clusters = append(s.clusters, c)
-			actionOf(s).ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: "all"}
+			aggregate("a", "b")(s)
+			change(s.clusters[len(s.clusters)-1])
 		}
 	}
+	policies := func(list ...*anypb.Any) func(*xdsState) {
+		return with(func(c *clusterv3.Cluster) {
+			c.LbPolicy, c.LoadBalancingPolicy = clusterv3.Cluster_ROUND_ROBIN, &clusterv3.LoadBalancingPolicy{}
+			for _, a := range list {
+				c.LoadBalancingPolicy.Policies = append(c.LoadBalancingPolicy.Policies, &clusterv3.LoadBalancingPolicy_Policy{
+					TypedExtensionConfig: &corev3.TypedExtensionConfig{Name: "x", TypedConfig: a},
+				})
+			}
+		})
+	}
+	return changes{
+		"aggregate with maglev": with(func(c *clusterv3.Cluster) { c.LbPolicy = clusterv3.Cluster_MAGLEV }),
+		"aggregate with a ring of murmur": with(func(c *clusterv3.Cluster) {
+			c.LbPolicy = clusterv3.Cluster_RING_HASH
+			c.LbConfig = &clusterv3.Cluster_RingHashLbConfig_{RingHashLbConfig: &clusterv3.Cluster_RingHashLbConfig{HashFunction: clusterv3.Cluster_RingHashLbConfig_MURMUR_HASH_2}}
+		}),
+		"aggregate with least request of 1": with(func(c *clusterv3.Cluster) {
+			c.LbPolicy = clusterv3.Cluster_LEAST_REQUEST
+			c.LbConfig = &clusterv3.Cluster_LeastRequestLbConfig_{LeastRequestLbConfig: &clusterv3.Cluster_LeastRequestLbConfig{ChoiceCount: wrapperspb.UInt32(1)}}
+		}),
+		"aggregate with no policies":          policies(),
+		"aggregate with an unknown policy":    policies(plane.Any(wrapperspb.String("x"))),
+		"aggregate with a policy of garbage":  policies(&anypb.Any{TypeUrl: plane.Any(&roundrobinv3.RoundRobin{}).GetTypeUrl(), Value: []byte("\xff")}),
+		"aggregate with the provided policy":  policies(plane.Any(&providedv3.ClusterProvided{})),
+		"aggregate with a policy, or without": policies(plane.Any(wrapperspb.String("x")), plane.Any(&providedv3.ClusterProvided{}), plane.Any(&roundrobinv3.RoundRobin{})),
+	}
+}
+
+// clusterKinds are clusters that are made of others, or found otherwise.
+func clusterKinds() changes {
 	roundRobin := func(f func(*xdsState)) func(*xdsState) {
 		return func(s *xdsState) {
 			f(s)
@@ -250,6 +290,7 @@ func xdsActionProbes() []probe.Probe {
 	}
 	add("action", "RouteConfiguration", routeActions())
 	add("kind", "Cluster", clusterKinds())
+	add("kind", "Cluster", aggregatePolicies())
 	for name, f := range xdsFaults() {
 		out = append(out, probe.Probe{Name: "fault/" + name, Run: func(p *probe.P) {
 			s := newXDSState(p)

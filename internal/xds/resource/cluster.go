@@ -53,9 +53,9 @@ type Cluster struct {
 	// resource sets no limit, and 0 without Features.Scaling.
 	MaxConnections uint32
 	// LBPolicy is a list of one policy with its configuration, in the form of a service config
-	// (A52). It is the child of xds_cluster_impl. An Aggregate need not have one: A75 and Envoy
-	// want lb_policy CLUSTER_PROVIDED there. If an Aggregate has one, it replaces those of its
-	// clusters, as in A37.
+	// (A52). It is the child of xds_cluster_impl. An Aggregate with the policy CLUSTER_PROVIDED, which
+	// Envoy wants there (A75), has none. If an Aggregate has one, it replaces those of its clusters,
+	// as in A37, and so has to be valid.
 	LBPolicy json.RawMessage
 	// Outlier is nil if there is no outlier detection.
 	Outlier *OutlierDetection
@@ -351,11 +351,27 @@ func (cl *Cluster) readSecurity(c *Context, in *clusterv3.Cluster) (err error) {
 }
 
 func (cl *Cluster) readLBPolicy(_ *Context, in *clusterv3.Cluster) error {
-	err := cl.readPolicy(in)
-	if cl.Type == Aggregate { // it need not have a policy (A75)
-		return nil
+	if cl.Type == Aggregate && isProvided(in) {
+		return nil // the clusters that the aggregate consists of have policies (A75)
 	}
-	return err
+	return cl.readPolicy(in)
+}
+
+// isProvided reports whether the policy is the one with which a cluster says that it needs none.
+func isProvided(in *clusterv3.Cluster) bool {
+	if in.GetLoadBalancingPolicy() == nil {
+		return in.GetLbPolicy() == clusterv3.Cluster_CLUSTER_PROVIDED
+	}
+	for _, p := range in.GetLoadBalancingPolicy().GetPolicies() {
+		typed := p.GetTypedExtensionConfig().GetTypedConfig()
+		if typed.MessageName() == "envoy.extensions.load_balancing_policies.cluster_provided.v3.ClusterProvided" {
+			return true
+		}
+		if name, _, err := policy(typed, 1); name != "" || err != nil {
+			return false // readPolicy takes this one, or returns its error
+		}
+	}
+	return false
 }
 
 func (cl *Cluster) readPolicy(in *clusterv3.Cluster) error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/cluster_provided/v3" // for text
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/load_balancing_policies/round_robin/v3"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/protobuf/proto"
@@ -115,6 +116,45 @@ func TestA37Clusters(t *testing.T) {
 		{`cluster_type {}`, "cluster_type.typed_config"},
 		{`cluster_type { typed_config { [type.googleapis.com/envoy.extensions.clusters.aggregate.v3.ClusterConfig] {} } }`, "cluster_type.typed_config.clusters: empty"},
 		{`cluster_type { typed_config { [type.googleapis.com/envoy.config.cluster.v3.Cluster] {} } }`, "cluster_type.typed_config: type"},
+	})
+}
+
+// TestA75PolicyOfAnAggregate: an aggregate may do without a policy if it says so. Any other policy is used, so an
+// error in it is one of the resource.
+func TestA75PolicyOfAnAggregate(t *testing.T) {
+	aggregate := func(more string) string {
+		return `name: "c" cluster_type { typed_config { [type.googleapis.com/envoy.extensions.clusters.aggregate.v3.ClusterConfig] { clusters: "a" } } } ` + more
+	}
+	const (
+		base     = "envoy.extensions.load_balancing_policies."
+		provided = base + `cluster_provided.v3.ClusterProvided] {`
+		unknown  = "envoy.config.cluster.v3.Cluster] {"
+		robin    = base + `round_robin.v3.RoundRobin] {`
+	)
+	list := func(messages ...string) string { return `load_balancing_policy { ` + policies(messages...) + ` }` }
+	for text, want := range map[string]string{
+		`lb_policy: CLUSTER_PROVIDED`:                "",
+		list(provided):                               "",
+		list(unknown, provided, robin):               "",
+		list(unknown, robin, provided):               `[{"round_robin":{}}]`,
+		`lb_policy: CLUSTER_PROVIDED ` + list(robin): `[{"round_robin":{}}]`,
+		`lb_policy: LEAST_REQUEST`:                   `[{"least_request_experimental":{"choiceCount":2}}]`,
+	} {
+		if got := parseCluster(t, plain(t), aggregate(text)).LBPolicy; want != "" {
+			sameJSON(t, got, want)
+		} else if got != nil {
+			t.Errorf("%s: policy %s", text, got)
+		}
+	}
+	checkBad(t, newCluster, ParseCluster, []bad{
+		{aggregate(`lb_policy: MAGLEV`), "lb_policy: MAGLEV is not supported"},
+		{aggregate(`lb_policy: RING_HASH ring_hash_lb_config { hash_function: MURMUR_HASH_2 }`), "ring_hash_lb_config.hash_function"},
+		{aggregate(`lb_policy: LEAST_REQUEST least_request_lb_config { choice_count { value: 1 } }`), "least_request_lb_config"},
+		{aggregate(`load_balancing_policy {}`), "load_balancing_policy.policies: none of 0"},
+		{aggregate(list(unknown)), "load_balancing_policy.policies: none of 1"},
+		{aggregate(list(base+`least_request.v3.LeastRequest] { choice_count { value: 1 }`, provided)), "policies[0]"},
+		{eds(`lb_policy: CLUSTER_PROVIDED`), "lb_policy: CLUSTER_PROVIDED is not supported"},
+		{eds(list(provided)), "load_balancing_policy.policies: none of 1"},
 	})
 }
 
