@@ -14,8 +14,9 @@ import (
 //
 //   - An idle TCP or unix socket needs neither a buffer nor a goroutine, and neither does a wrapper that
 //     embeds one and declares neither Read nor Write.
-//   - The same holds, on every system, for a wrapper that only counts, if it is a [ReadCounter] and a
-//     [WriteCounter] around a socket. It is as fast as the socket.
+//   - The same holds, on every system, for a wrapper around a socket that only counts what it reads, if it is a
+//     [ReadCounter], whatever its Write does. If it only counts what it writes, too, and is a [WriteCounter],
+//     it is as fast as the socket.
 //   - The same holds for a wrapper around a socket that changes what it reads, or holds some of it, if it
 //     is a [TryReader].
 //   - Any other wrapper around a socket that has a Read of its own has, while it is idle, a goroutine that
@@ -59,7 +60,8 @@ type Writing interface {
 // counts each byte, once.
 //
 // CountRead must be a method of the type that has the method ReadsOf. It counts for that type alone: a
-// counter below it is told separately.
+// counter below it is told separately. A method with another name or type goes unnoticed: have the compiler
+// look, by var _ experimental.ReadCounter = (*T)(nil).
 type ReadCounter interface {
 	Reading
 	// CountRead is called after a read of n > 0 bytes. Like Read, it is called by one goroutine at a
@@ -68,9 +70,9 @@ type ReadCounter interface {
 	CountRead(n int)
 }
 
-// WriteCounter is to Write what ReadCounter is to Read. Only a wrapper knows what its own Write does: it
-// may sleep, so a goroutine that has nothing else to do calls it. A WriteCounter promises that its Write
-// does not sleep.
+// WriteCounter is to Write what ReadCounter is to Read: its own Write is mostly left out. A wrapper whose
+// Write sleeps, as one does that limits the rate, must not be one. It need not be one to be without a
+// goroutine while it is idle: its Write is then called by a goroutine that has nothing else to do.
 type WriteCounter interface {
 	Writing
 	// CountWritten is called after a write of n > 0 bytes, which may be only part of what was to
