@@ -223,14 +223,16 @@ func (r *readyConn) readBy(read readFunc, size int, pool mem.BufferPool) (*[]byt
 		return nil, 0, r.late
 	}
 	buf, n, err := read(size, pool)
-	if err == nil || buf == nil {
-		return buf, n, err
-	}
-	if n == 0 {
-		pool.Put(buf)
+	if buf == nil || n <= 0 {
+		if buf != nil {
+			pool.Put(buf)
+		}
+		if err == nil {
+			err = io.ErrNoProgress // a caller that read again might do so forever
+		}
 		return nil, 0, err
 	}
-	if !Again(err) && !errors.Is(err, ErrWouldBlock) { // the next read reports these again
+	if err != nil && !Again(err) && !errors.Is(err, ErrWouldBlock) { // the next read reports these again
 		r.late = err
 	}
 	return buf, n, nil

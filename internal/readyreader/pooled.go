@@ -5,7 +5,6 @@ package readyreader
 import (
 	"bufio"
 	"errors"
-	"io"
 	"os"
 
 	"google.golang.org/grpc/mem"
@@ -175,27 +174,17 @@ func (b *pooled) fillEmpty(read readFunc) error {
 	return nil
 }
 
-// lend calls read. After an error, or a read of no byte at all, it makes sure that the buffer is in the
-// pool again.
+// lend calls read, unless the input has ended.
 func (b *pooled) lend(read readFunc, size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if b.late != nil {
 		return nil, 0, b.late
 	}
 	buf, n, err := read(size, pool)
-	if buf != nil && n > 0 {
-		if err != nil {
-			b.keep(err)
-		}
-		return buf, n, nil
+	if err != nil {
+		b.keep(err)
+		return nil, 0, err
 	}
-	if buf != nil {
-		pool.Put(buf)
-	}
-	if err == nil {
-		return nil, 0, io.ErrNoProgress
-	}
-	b.keep(err)
-	return nil, 0, err
+	return buf, n, nil
 }
 
 // consume drops n buffered bytes. The buffer goes back with the last of them.

@@ -113,3 +113,39 @@ func TestErrorComesAfterItsBytes(t *testing.T) {
 		}
 	}
 }
+
+// emptyConn is a program's connection whose reads return a buffer without a byte, and no error.
+type emptyConn struct {
+	net.Conn
+	rc syscall.RawConn
+}
+
+func (*emptyConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	return pool.Get(size), 0, nil
+}
+
+func (c *emptyConn) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	return c.ReadOnReady(size, pool)
+}
+
+func (c *emptyConn) RawConn() syscall.RawConn { return c.rc }
+
+// TestReadOfNothingFails: a Layer around a program's connection returns bytes or an error, so that no caller reads
+// again and again.
+func TestReadOfNothingFails(t *testing.T) {
+	a, _ := connPair(t, "tcp")
+	rc, err := a.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSocket(&emptyConn{a, rc})
+	pool := newTestPool(t)
+	for name, read := range map[string]readFunc{"ReadOnReady": s.ReadOnReady, "TryRead": s.TryRead} {
+		if !s.Can().Has(ReadsReady | TriesReads) {
+			t.Skip("no connection parks here")
+		}
+		if buf, n, err := read(100, pool); buf != nil || n != 0 || err != io.ErrNoProgress {
+			t.Errorf("%s: %v, %d, %v", name, buf, n, err)
+		}
+	}
+}
