@@ -52,19 +52,14 @@ func (c *Conn) Retire() {
 	l.unlockAndFlush()
 }
 
-// Silent reports whether the peer's first SETTINGS have not arrived yet. It is for a connection with a
-// keepalive interval, as all servers have: without one their arrival is not recorded.
-func (c *Conn) Silent() bool {
-	l := c.lock()
-	defer l.unlock()
-	return !l.keepalive.begun
-}
+// Silent reports whether the peer's first SETTINGS have not arrived yet.
+func (c *Conn) Silent() bool { return !c.hasBegun() }
 
 // EndSilentDrain takes the second step of a drain at once if the peer is silent, since a silent peer
 // has no streams.
 func (c *Conn) EndSilentDrain() {
 	l := c.lock()
-	if !l.keepalive.begun {
+	if c.Silent() {
 		l.core.EndDrain()
 	}
 	l.unlockAndFlush()

@@ -19,7 +19,6 @@ type keepalive struct {
 	timer *time.Timer // nil if an alarm is set instead
 	seat  alarm.Seat
 
-	begun  bool // the peer's first SETTINGS arrived; recorded only if Keepalive.Interval is set
 	armed  bool // a check will come
 	listed bool // an alarm is set for the check
 }
@@ -79,11 +78,7 @@ func (c *locked) armKeepalive(d time.Duration) { c.keepalive.arm(d, (*alarmOwner
 // startKeepalive is called when the peer's first SETTINGS have arrived.
 func (c *locked) startKeepalive() {
 	ka := &c.core.Config().Keepalive
-	if ka.Interval <= 0 {
-		return
-	}
-	c.keepalive.begun = true
-	if c.core.IsDead() || c.keepalive.armed || (c.core.OpenStreams() == 0 && !ka.WithoutStreams) {
+	if ka.Interval <= 0 || c.core.IsDead() || c.keepalive.armed || (c.core.OpenStreams() == 0 && !ka.WithoutStreams) {
 		return
 	}
 	c.armKeepalive(ka.Interval)
@@ -92,7 +87,7 @@ func (c *locked) startKeepalive() {
 // streamOpened starts the checks again, if keepalive checks only while streams are open.
 func (c *locked) streamOpened() {
 	ka := &c.core.Config().Keepalive
-	if ka.Interval <= 0 || ka.WithoutStreams || !c.keepalive.begun || c.keepalive.armed {
+	if ka.Interval <= 0 || ka.WithoutStreams || !(*Conn)(c).hasBegun() || c.keepalive.armed {
 		return
 	}
 	// The peer owed us no answer while no stream was open.

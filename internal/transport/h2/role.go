@@ -99,4 +99,7 @@ func (c *Conn) move(ev roleEvent) (from role) { return c.marks.move(ev) }
 func (c *Conn) whoReads() role { return c.marks.role() }
 
 // hasBegun reports whether the peer's first SETTINGS have arrived.
-func (r *reader) hasBegun() bool { return (*Conn)(r).whoReads() != opening }
+func (c *Conn) hasBegun() bool { return c.whoReads() != opening }
+
+// hasBegun reports what Conn.hasBegun does.
+func (r *reader) hasBegun() bool { return (*Conn)(r).hasBegun() }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package h2
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/protocol"
+)
+
+// TestEndSilentDrain: only a peer that has said nothing is given no time to notice a drain, whether or not the
+// connection has keepalive.
+func TestEndSilentDrain(t *testing.T) {
+	for _, interval := range []time.Duration{0, time.Hour} {
+		for _, silent := range []bool{false, true} {
+			t.Run(fmt.Sprintf("keepalive %v, silent %v", interval, silent), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					config := protocol.Config{Keepalive: Keepalive{Interval: interval, Timeout: time.Second, WithoutStreams: true}}
+					p := newPeer(t, protocol.Server, peerConfig{Config: config, raw: silent})
+					if got := p.conn.Silent(); got != silent {
+						t.Errorf("silent: %v", got)
+					}
+					p.conn.Drain(frame.NoError, "")
+					p.conn.EndSilentDrain()
+					if silent {
+						p.want("SETTINGS", "GOAWAY 2147483647 NO_ERROR", "PING drain", "GOAWAY 0 NO_ERROR", "EOF")
+						return
+					}
+					p.want("GOAWAY 2147483647 NO_ERROR", "PING drain")
+					p.send(p.request(1, true)) // it was on its way
+					p.wantTold("opened 1 :method=POST :path=/x end")
+				})
+			})
+		}
+	}
+}
