@@ -181,6 +181,7 @@ func (p *Page) node(v *View, q query) bool {
 			v.Connections = append(v.Connections, connectionOf(s))
 		}
 	}
+	// Only channels have children, and they have no sockets, so at most one of the two lists goes on.
 	children, last := cutRefs(d.Children, q)
 	if !last {
 		v.Next = q.next(children[len(children)-1].ID + 1)
