@@ -3,9 +3,6 @@
 package client
 
 import (
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,23 +108,6 @@ func TestA27LoadReports(t *testing.T) {
 	})
 }
 
-func TestCountingDoesNotAllocate(t *testing.T) {
-	var loads Loads
-	cluster, _ := loads.Cluster("c", "")
-	l := cluster.Locality(LocalityKey{Zone: "z"})
-	l.ReportNamed("a", 1)
-	cluster.Dropped("x")
-	if n := testing.AllocsPerRun(100, func() {
-		l.Started()
-		l.ReportNamed("a", 1)
-		l.ReportTop(Memory, 1)
-		l.Finished(false)
-		cluster.Dropped("")
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 // TestLoadReportsHaveAFloor: a control plane gets no more reports than it needs, however many it
 // asks for.
 func TestLoadReportsHaveAFloor(t *testing.T) {
@@ -146,63 +126,4 @@ func TestLoadReportsHaveAFloor(t *testing.T) {
 			t.Errorf("%d reports in a second", n)
 		}
 	})
-}
-
-// TestNamesOfMetricsAreBounded: backends make up names of metrics, and a control plane may not want a report for
-// hours.
-func TestNamesOfMetricsAreBounded(t *testing.T) {
-	var l LocalityLoad
-	fill := func(long int) {
-		name := strings.Repeat("x", long)
-		for i := range 3*maxNames/(long+nameCost) + 5 {
-			l.ReportNamed(fmt.Sprint(i, name), 1)
-		}
-	}
-	bytes := func(m map[string]metricSum) (n int) {
-		for name := range m {
-			n += len(name) + nameCost
-		}
-		return n
-	}
-	for _, long := range []int{0, 100, 10_000, maxNames} {
-		l.ReportNamed("first", 1)
-		fill(long)
-		l.ReportNamed("first", 2)
-		if n := bytes(l.named); n > maxNames {
-			t.Errorf("names of %d bytes: %d bytes are kept", long, n)
-		}
-		r, _ := l.take()
-		if got := r.named["first"]; got != (metricSum{2, 3}) {
-			t.Errorf("names of %d bytes: the first one has %v", long, got)
-		}
-		if n := bytes(r.named); long <= 10_000 && n < maxNames-long-100 {
-			t.Errorf("names of %d bytes: %d bytes are reported", long, n)
-		}
-	}
-}
-
-// TestManyNamesOfClusters: a control plane that names very many clusters, once, has no report cost so much more.
-func TestManyNamesOfClusters(t *testing.T) {
-	var loads Loads
-	for i := range 500 {
-		loads.Cluster(fmt.Sprint("cluster-", i), "")
-	}
-	took := func(names []string) time.Duration {
-		best := time.Hour
-		for range 5 {
-			begin := time.Now()
-			loads.take(names)
-			best = min(best, time.Since(begin))
-		}
-		return best
-	}
-	names := make([]string, 300_000)
-	for i := range names {
-		names[i] = fmt.Sprint("clustes-", i)
-	}
-	slices.Sort(names)
-	few, many := took(names[:1]), took(names)
-	if many > 100*few+50*time.Millisecond {
-		t.Errorf("a report takes %v with %d names, %v with one", many, len(names), few)
-	}
 }

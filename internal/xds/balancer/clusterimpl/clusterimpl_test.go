@@ -4,7 +4,10 @@ package clusterimpl
 
 import (
 	"encoding/json"
+	"fmt"
+	"runtime"
 	"testing"
+	"weak"
 
 	"google.golang.org/grpc/balancer"
 	_ "google.golang.org/grpc/balancer/roundrobin"
@@ -81,4 +84,50 @@ func TestSettings(t *testing.T) {
 	if n.Load() != 0 {
 		t.Errorf("%d RPCs are under way", n.Load())
 	}
+}
+
+// TestPlacesOfLocalitiesThatAreGone: a control plane that renames localities again and again leaves nothing behind.
+func TestPlacesOfLocalitiesThatAreGone(t *testing.T) {
+	n := requestsOf(requestKey{"c", ""})
+	defer n.release()
+	r := &resource.Cluster{Name: "c"}
+	kept := resource.LocalityID{Zone: "kept"}
+	var s *settings
+	var first *place
+	for i := range 100 {
+		other := resource.LocalityID{Zone: fmt.Sprint(i)}
+		e := &resource.Endpoints{Localities: []resource.Locality{{ID: kept}, {ID: other}}}
+		s = newSettings(&dependency.Cluster{Resource: r, Endpoints: e}, n, nil, s)
+		s.place(other)
+		if p := s.place(kept); first == nil {
+			first = p
+		} else if p != first {
+			t.Fatal("a locality that stays gets another place")
+		}
+	}
+	places := 0
+	s.places.Range(func(any, any) bool { places++; return true })
+	if places != 2 {
+		t.Errorf("%d places of 2 localities", places)
+	}
+}
+
+// TestSettingsOfEarlierCounters: a cluster that is used again and again, as a priority that others fall back to is,
+// gets other counters each time. Its resource stays, and does not collect settings.
+func TestSettingsOfEarlierCounters(t *testing.T) {
+	c := &dependency.Cluster{Resource: &resource.Cluster{Name: "c"}}
+	var gone weak.Pointer[requests]
+	for range 2 {
+		n := requestsOf(requestKey{"c", ""})
+		newSettings(c, n, nil, nil)
+		n.release()
+		if gone == (weak.Pointer[requests]{}) {
+			gone = weak.Make(n)
+		}
+	}
+	runtime.GC()
+	if gone.Value() != nil {
+		t.Error("the resource keeps the settings of counters that are gone")
+	}
+	runtime.KeepAlive(c)
 }

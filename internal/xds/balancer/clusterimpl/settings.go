@@ -5,6 +5,7 @@ package clusterimpl
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
@@ -29,8 +30,14 @@ type settings struct {
 	places sync.Map // of *place, by LocalityID
 }
 
-// newSettings returns the settings of a cluster. It returns before if nothing has changed.
+// newSettings returns the settings of a cluster. It returns before if nothing has changed but the endpoints.
 func newSettings(c *dependency.Cluster, n *requests, load *client.ClusterLoad, before *settings) *settings {
+	s := findSettings(c, n, load, before)
+	s.tidy(c.Endpoints)
+	return s
+}
+
+func findSettings(c *dependency.Cluster, n *requests, load *client.ClusterLoad, before *settings) *settings {
 	var drops []resource.Drop
 	if c.Endpoints != nil {
 		drops = c.Endpoints.Drops
@@ -41,16 +48,21 @@ func newSettings(c *dependency.Cluster, n *requests, load *client.ClusterLoad, b
 	if len(drops) > 0 { // drops change with the endpoints, so these settings are not cached
 		return makeSettings(c.Resource, drops, n, load)
 	}
-	return resource.Derive(&c.Resource.Derived, settingsKey{n, load}, func() *settings {
-		return makeSettings(c.Resource, nil, n, load)
-	})
+	shared := resource.Derive(&c.Resource.Derived, settingsKey{}, func() *atomic.Pointer[settings] { return new(atomic.Pointer[settings]) })
+	for {
+		last := shared.Load()
+		if last != nil && last.requests == n && last.load == load {
+			return last
+		}
+		if made := makeSettings(c.Resource, nil, n, load); shared.CompareAndSwap(last, made) {
+			return made
+		}
+	}
 }
 
-// settingsKey identifies settings that all channels share. The counters belong to the process.
-type settingsKey struct {
-	requests *requests
-	load     *client.ClusterLoad
-}
+// settingsKey is for the settings that all channels share. They are the last ones: the counters are those of the
+// process, and others are made when the cluster is used again after nobody has used it.
+type settingsKey struct{}
 
 func makeSettings(c *resource.Cluster, drops []resource.Drop, n *requests, load *client.ClusterLoad) *settings {
 	s := &settings{resource: c, drops: drops, load: load, requests: n}
@@ -91,12 +103,29 @@ func (s *settings) place(id resource.LocalityID) *place {
 	return actual.(*place)
 }
 
+// tidy removes the places of localities that the cluster does not have any more. Connections that are still in use
+// there keep theirs.
+func (s *settings) tidy(e *resource.Endpoints) {
+	known := make(map[resource.LocalityID]bool)
+	if e != nil {
+		for i := range e.Localities {
+			known[e.Localities[i].ID] = true
+		}
+	}
+	s.places.Range(func(id, _ any) bool {
+		if !known[id.(resource.LocalityID)] {
+			s.places.Delete(id)
+		}
+		return true
+	})
+}
+
 // finished counts the end of an RPC.
 func (p *place) finished(info balancer.DoneInfo) {
 	p.of.requests.Add(-1)
 	if p.load != nil {
-		p.load.Finished(info.Err != nil)
 		reportMetrics(p.load, &p.of.resource.LoadMetrics, info.ServerLoad)
+		p.load.Finished(info.Err != nil)
 	}
 }
 

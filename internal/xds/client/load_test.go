@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestCountingDoesNotAllocate(t *testing.T) {
+	var loads Loads
+	cluster, _ := loads.Cluster("c", "")
+	l := cluster.Locality(LocalityKey{Zone: "z"})
+	l.Started()
+	l.ReportNamed("a", 1)
+	cluster.Dropped("x")
+	if n := testing.AllocsPerRun(100, func() {
+		l.Started()
+		l.ReportNamed("a", 1)
+		l.ReportTop(Memory, 1)
+		l.Finished(false)
+		cluster.Dropped("")
+		cluster.Dropped("x")
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestOldNamesGo: a control plane that changes the names of clusters, localities or drops, again and again, leaves
+// no more behind than the last report has needed.
+func TestOldNamesGo(t *testing.T) {
+	for name, names := range map[string][]string{"all asked for": nil, "one asked for": {"kept"}} {
+		t.Run(name, func(t *testing.T) {
+			var loads Loads
+			kept, _ := loads.Cluster("kept", "")
+			reported := uint64(0)
+			for i := range 1000 {
+				l := kept.Locality(LocalityKey{Zone: fmt.Sprint(i)})
+				l.Started()
+				l.Finished(false)
+				kept.Dropped(fmt.Sprint(i))
+				c, release := loads.Cluster(fmt.Sprint(i), "")
+				c.Dropped("x")
+				c.Locality(LocalityKey{}).Started()
+				c.localities[LocalityKey{}].finish(false)
+				release()
+				for _, r := range loads.take(names) {
+					reported += r.dropped
+					for _, l := range r.localities {
+						reported += l.succeeded
+					}
+				}
+			}
+			if n := len(loads.clusters) + len(kept.localities) + len(kept.drops); n > 5 {
+				t.Errorf("%d clusters, %d localities and %d categories are left", len(loads.clusters), len(kept.localities), len(kept.drops))
+			}
+			want := uint64(2000)
+			if names == nil {
+				want = 4000
+			}
+			if reported != want {
+				t.Errorf("%d are reported, want %d", reported, want)
+			}
+		})
+	}
+}
+
+// TestClusterStaysWhileAnRPCIsInProgress: nobody uses the cluster any more, and the control plane does not ask for it.
+func TestClusterStaysWhileAnRPCIsInProgress(t *testing.T) {
+	var loads Loads
+	c, release := loads.Cluster("c", "")
+	l := c.Locality(LocalityKey{})
+	l.Started()
+	release()
+	loads.take([]string{"other"})
+	l.Finished(true)
+	if r := loads.take(nil); len(r) != 1 || len(r[0].localities) != 1 || r[0].localities[0].failed != 1 {
+		t.Errorf("the end of an RPC is not reported: %+v", r)
+	}
+	loads.take(nil)
+	if len(loads.clusters) != 0 {
+		t.Error("the cluster stays")
+	}
+}
+
+// TestCountsOfAClusterThatIsNotAskedFor: while it is in use, it keeps them until it is asked for.
+func TestCountsOfAClusterThatIsNotAskedFor(t *testing.T) {
+	var loads Loads
+	c, _ := loads.Cluster("c", "")
+	l := c.Locality(LocalityKey{})
+	l.Started()
+	l.Finished(false)
+	if r := loads.take([]string{"other"}); len(r) != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := loads.take([]string{"c"}); len(r) != 1 || r[0].localities[0].succeeded != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestManyNamesOfClusters: a control plane that names very many clusters, once, has no report cost so much more.
+func TestManyNamesOfClusters(t *testing.T) {
+	var loads Loads
+	for i := range 500 {
+		loads.Cluster(fmt.Sprint("cluster-", i), "")
+	}
+	took := func(names []string) time.Duration {
+		best := time.Hour
+		for range 5 {
+			begin := time.Now()
+			loads.take(names)
+			best = min(best, time.Since(begin))
+		}
+		return best
+	}
+	names := make([]string, 300_000)
+	for i := range names {
+		names[i] = fmt.Sprint("clustes-", i)
+	}
+	slices.Sort(names)
+	few, many := took(names[:1]), took(names)
+	if many > 100*few+50*time.Millisecond {
+		t.Errorf("a report takes %v with %d names, %v with one", many, len(names), few)
+	}
+}
