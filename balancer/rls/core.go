@@ -50,6 +50,7 @@ type lb struct {
 	unheld        []*child                       // children whose refs dropped to 0; collect looks at them
 	defaultTarget *child                         // nil without one; lb holds it
 	purging       *time.Timer                    // nil while there is nothing to purge
+	waking        bool                           // a timer is about to make RPCs that wait pick again
 	warned        bool                           // a warning was logged that there are too many targets
 }
 

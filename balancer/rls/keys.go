@@ -5,30 +5,42 @@ package rls
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/ctxkey"
 	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
-	"google.golang.org/grpc/metadata"
 )
 
-// keyBuilder makes the keys for RPCs of some methods.
-type keyBuilder struct {
-	headers               []header
-	host, service, method string // the names of these keys; "" means that the key is not used
-	constant              map[string]string
+// keyBuilder makes the keys for RPCs of some methods. They are sorted by their names. RPCs that wait for an answer
+// build their keys again with each picker, so that has to be cheap.
+type keyBuilder []keyField
+
+// keyField says what the value of a key is.
+type keyField struct {
+	key   string
+	kind  fieldKind
+	names []string // of headers: the value is that of the first one that the RPC has
+	value string   // of a constant
 }
 
-type header struct {
-	key   string
-	names []string
-}
+type fieldKind uint8
+
+const (
+	headerKind fieldKind = iota
+	constantKind
+	hostKind
+	serviceKind
+	methodKind
+)
+
+// rpcKey is a key of an RPC.
+type rpcKey struct{ key, value string }
 
 // keyBuilders maps "/service/method", or "/service/" for all other methods of the service, to
 // keyBuilders.
-type keyBuilders map[string]*keyBuilder
+type keyBuilders map[string]keyBuilder
 
 func newKeyBuilders(in []*lookuppb.GrpcKeyBuilder) (keyBuilders, error) {
 	if len(in) == 0 {
@@ -56,101 +68,144 @@ func newKeyBuilders(in []*lookuppb.GrpcKeyBuilder) (keyBuilders, error) {
 	return out, nil
 }
 
-func newKeyBuilder(in *lookuppb.GrpcKeyBuilder) (*keyBuilder, error) {
+func newKeyBuilder(in *lookuppb.GrpcKeyBuilder) (keyBuilder, error) {
 	if len(in.GetNames()) == 0 {
 		return nil, errors.New("rls: GrpcKeyBuilder in RouteLookupConfig does not contain any Name")
 	}
-	extra := in.GetExtraKeys()
-	out := &keyBuilder{host: extra.GetHost(), service: extra.GetService(), method: extra.GetMethod(), constant: in.GetConstantKeys()}
-	seen := make(map[string]bool)
+	out := make(keyBuilder, 0)
 	for _, h := range in.GetHeaders() {
-		switch {
-		case h.GetRequiredMatch():
-			return nil, errors.New("rls: GrpcKeyBuilder in RouteLookupConfig has required_match field set")
-		case h.GetKey() == "":
-			return nil, errors.New("rls: GrpcKeyBuilder in RouteLookupConfig contains a header without a key")
-		}
-		if err := unique(seen, h.GetKey()); err != nil {
+		f, err := headerField(h)
+		if err != nil {
 			return nil, err
 		}
-		names := make([]string, len(h.GetNames()))
-		for i, n := range h.GetNames() {
-			if names[i] = strings.ToLower(n); n == "" {
-				return nil, errors.New("rls: GrpcKeyBuilder in RouteLookupConfig contains a header without a name")
-			}
+		if err := out.add(f); err != nil {
+			return nil, err
 		}
-		out.headers = append(out.headers, header{h.GetKey(), names})
 	}
-	for k := range out.constant {
+	for k, v := range in.GetConstantKeys() {
 		if k == "" {
 			return nil, errors.New("rls: GrpcKeyBuilder in RouteLookupConfig contains a constant without a key")
 		}
-		if err := unique(seen, k); err != nil {
+		if err := out.add(keyField{key: k, kind: constantKind, value: v}); err != nil {
 			return nil, err
 		}
 	}
-	for _, k := range []string{out.host, out.service, out.method} {
-		if k == "" {
+	extra := in.GetExtraKeys()
+	for _, f := range []keyField{{key: extra.GetHost(), kind: hostKind}, {key: extra.GetService(), kind: serviceKind}, {key: extra.GetMethod(), kind: methodKind}} {
+		if f.key == "" {
 			continue
 		}
-		if err := unique(seen, k); err != nil {
+		if err := out.add(f); err != nil {
 			return nil, err
 		}
 	}
+	slices.SortFunc(out, func(a, b keyField) int { return strings.Compare(a.key, b.key) })
 	return out, nil
 }
 
-func unique(seen map[string]bool, key string) error {
-	if seen[key] {
-		return fmt.Errorf("rls: GrpcKeyBuilder in RouteLookupConfig contains repeated key %q across headers, constant_keys and extra_keys", key)
+func headerField(h *lookuppb.NameMatcher) (f keyField, err error) {
+	switch {
+	case h.GetRequiredMatch():
+		return f, errors.New("rls: GrpcKeyBuilder in RouteLookupConfig has required_match field set")
+	case h.GetKey() == "":
+		return f, errors.New("rls: GrpcKeyBuilder in RouteLookupConfig contains a header without a key")
 	}
-	seen[key] = true
+	f = keyField{key: h.GetKey(), kind: headerKind, names: make([]string, len(h.GetNames()))}
+	for i, n := range h.GetNames() {
+		if n == "" {
+			return f, errors.New("rls: GrpcKeyBuilder in RouteLookupConfig contains a header without a name")
+		}
+		f.names[i] = strings.ToLower(n)
+	}
+	return f, nil
+}
+
+// add adds a field. It fails if there is one with the same key.
+func (b *keyBuilder) add(f keyField) error {
+	if slices.ContainsFunc(*b, func(other keyField) bool { return other.key == f.key }) {
+		return fmt.Errorf("rls: GrpcKeyBuilder in RouteLookupConfig contains repeated key %q across headers, constant_keys and extra_keys", f.key)
+	}
+	*b = append(*b, f)
 	return nil
 }
 
-// build returns the keys of an RPC, or nil if there is no keyBuilder for its method.
-func (b keyBuilders) build(info balancer.PickInfo, host string) map[string]string {
+// build returns the keys of an RPC, sorted. There are none if there is no keyBuilder for its method.
+func (b keyBuilders) build(info balancer.PickInfo, host string) []rpcKey {
 	slash := strings.LastIndexByte(info.FullMethodName, '/') + 1
 	builder := b[info.FullMethodName]
 	if builder == nil {
-		if builder = b[info.FullMethodName[:slash]]; builder == nil {
-			return nil
-		}
+		builder = b[info.FullMethodName[:slash]]
 	}
-	keys := make(map[string]string)
-	md, _ := metadata.FromOutgoingContext(info.Ctx)
-	for _, h := range builder.headers {
-		for _, n := range h.names {
-			if v := md[n]; len(v) > 0 {
-				keys[h.key] = strings.Join(v, ",")
-				break
+	if len(builder) == 0 {
+		return nil
+	}
+	keys := make([]rpcKey, 0, len(builder))
+	headers := ctxkey.OutgoingFrom(info.Ctx)
+	for i := range builder {
+		f := &builder[i]
+		value := f.value
+		switch f.kind {
+		case headerKind:
+			var ok bool
+			if value, ok = firstHeader(headers, f.names); !ok {
+				continue
 			}
+		case hostKind:
+			value = host
+		case serviceKind:
+			value = strings.Trim(info.FullMethodName[:slash], "/")
+		case methodKind:
+			value = info.FullMethodName[slash:]
 		}
-	}
-	maps.Copy(keys, builder.constant)
-	for key, value := range map[string]string{
-		builder.host: host, builder.service: strings.Trim(info.FullMethodName[:slash], "/"), builder.method: info.FullMethodName[slash:],
-	} {
-		if key != "" {
-			keys[key] = value
-		}
+		keys = append(keys, rpcKey{f.key, value})
 	}
 	return keys
 }
 
+// firstHeader returns the value of the first header that the RPC has.
+func firstHeader(headers *ctxkey.Outgoing, names []string) (value string, ok bool) {
+	for _, n := range names {
+		if v := headers.Values(n); len(v) > 0 {
+			return strings.Join(v, ","), true
+		}
+	}
+	return "", false
+}
+
+// keyMap returns the keys in the form in which the service is asked.
+func keyMap(keys []rpcKey) map[string]string {
+	m := make(map[string]string, len(keys))
+	for _, k := range keys {
+		m[k.key] = k.value
+	}
+	return m
+}
+
 // text returns the keys as one string. Different keys give different strings, as commas, equal
 // signs and backslashes in them are escaped.
-func text(keys map[string]string) string {
+func text(keys []rpcKey) string {
+	size := 0
+	for _, k := range keys {
+		size += len(k.key) + len(k.value) + 2
+	}
 	var b strings.Builder
-	for i, k := range slices.Sorted(maps.Keys(keys)) {
+	b.Grow(size)
+	for i, k := range keys {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		_, _ = escape.WriteString(&b, k) // a Builder does not fail
+		writeEscaped(&b, k.key)
 		b.WriteByte('=')
-		_, _ = escape.WriteString(&b, keys[k])
+		writeEscaped(&b, k.value)
 	}
 	return b.String()
+}
+
+func writeEscaped(b *strings.Builder, s string) {
+	if strings.ContainsAny(s, `\,=`) {
+		s = escape.Replace(s)
+	}
+	b.WriteString(s)
 }
 
 var escape = strings.NewReplacer(`\`, `\\`, ",", `\,`, "=", `\=`)

@@ -12,11 +12,14 @@ import (
 	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
 )
 
+// wakeDelay is how long RPCs may wait beyond the end of a back-off.
+const wakeDelay = 10 * time.Millisecond
+
 var errThrottled = errors.New("RLS call throttled at client side")
 
 // request starts a lookup and returns true. If the throttle refuses it, because too many lookups
 // fail, request records a failed lookup and returns false. The caller must hold mu.
-func (b *lb) request(key cacheKey, keys map[string]string, e *answer) (begun bool) {
+func (b *lb) request(key cacheKey, keys []rpcKey, e *answer) (begun bool) {
 	now := time.Now()
 	if !b.throttle.allow(now, rand.Float64()) {
 		b.failed(key, errThrottled, now)
@@ -29,7 +32,7 @@ func (b *lb) request(key cacheKey, keys map[string]string, e *answer) (begun boo
 	b.pending[key] = struct{}{}
 	service := b.service
 	b.lookups.Go(func() {
-		out, err := service.lookup(keys, reason, header)
+		out, err := service.lookup(key, keys, reason, header)
 		b.answered(service, key, out, err)
 	})
 	return true
@@ -55,6 +58,8 @@ func (b *lb) answered(s *service, key cacheKey, out *lookuppb.RouteLookupRespons
 		b.failed(key, err, now)
 	}
 	dead := b.collect()
+	// All RPCs that wait pick again, though most wait for other answers. Nothing is gained by waiting for more
+	// answers: if they come faster than RPCs pick, RPCs pick once for several of them.
 	b.publish()
 	warning := b.warning(len(out.GetTargets()))
 	b.mu.Unlock()
@@ -132,12 +137,24 @@ func (b *lb) failed(key cacheKey, err error, now time.Time) {
 		e.wake.Stop()
 	}
 	// When the back-off ends, RPCs that wait for ready pick again.
-	e.wake = time.AfterFunc(pause, func() {
+	e.wake = time.AfterFunc(pause, b.wakeSoon)
+	b.cache.changed(e, was, now, b.release)
+}
+
+// wakeSoon makes RPCs that wait pick again after wakeDelay, together with those whose back-off ends meanwhile.
+func (b *lb) wakeSoon() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waking || b.closed {
+		return
+	}
+	b.waking = true
+	time.AfterFunc(wakeDelay, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+		b.waking = false
 		b.publish()
 	})
-	b.cache.changed(e, was, now, b.release)
 }
 
 // entry returns the answer for a key. It adds an empty one if there is none. The caller must hold
@@ -163,17 +180,17 @@ func (b *lb) serviceIsBack(s *service) {
 }
 
 // lookup sends one request, with the configuration's timeout.
-func (s *service) lookup(keys map[string]string, reason lookuppb.RouteLookupRequest_Reason, header string) (*lookuppb.RouteLookupResponse, error) {
+func (s *service) lookup(key cacheKey, keys []rpcKey, reason lookuppb.RouteLookupRequest_Reason, header string) (*lookuppb.RouteLookupResponse, error) {
 	if s.cc == nil {
 		return nil, s.err
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.config.timeout)
 	defer cancel()
 	out, err := lookuppb.NewRouteLookupServiceClient(s.cc).RouteLookup(ctx, &lookuppb.RouteLookupRequest{
-		TargetType: "grpc", KeyMap: keys, Reason: reason, StaleHeaderData: header,
+		TargetType: "grpc", KeyMap: keyMap(keys), Reason: reason, StaleHeaderData: header,
 	})
 	if err == nil && len(out.GetTargets()) == 0 {
-		err = fmt.Errorf("RLS response's target list does not contain any entries for keys {%s}", text(keys))
+		err = fmt.Errorf("RLS response's target list does not contain any entries for keys {%s}", key.keys)
 	}
 	return out, err
 }

@@ -8,9 +8,12 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/lbtest"
 	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
 	"google.golang.org/grpc/internal/testutils"
 )
@@ -25,6 +28,43 @@ func (quiet) Build(balancer.ClientConn, balancer.BuildOptions) balancer.Balancer
 func (quiet) UpdateClientConnState(balancer.ClientConnState) error { return nil }
 
 func (quiet) Close() {}
+
+// pauses are back-offs of which each is a little longer than the one before.
+type pauses struct{ last time.Duration }
+
+func (p *pauses) Backoff(int) time.Duration {
+	p.last += 370 * time.Microsecond
+	return p.last
+}
+
+// TestBackOffsThatEndTogether: RPCs that wait pick again soon after each back-off, not once for each of very many.
+func TestBackOffsThatEndTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newLB(t, quiet{})
+		p := &pauses{time.Second}
+		b.backoff = p
+		const keys = 1000
+		b.mu.Lock()
+		for i := range keys {
+			b.failed(cacheKey{path: fmt.Sprint(i)}, errThrottled, time.Now())
+		}
+		b.mu.Unlock()
+		pickers := func() int {
+			synctest.Wait()
+			_, n := b.cc.(*lbtest.ClientConn).State()
+			return n
+		}
+		time.Sleep(p.last)
+		before := pickers()
+		time.Sleep(wakeDelay)
+		if n := pickers() - before; n != 1 {
+			t.Errorf("%d pickers after the last back-off", n)
+		}
+		if most := int((p.last-time.Second)/wakeDelay) + 1; before == 0 || before > most {
+			t.Errorf("%d pickers for %d keys, want at most %d", before, keys, most)
+		}
+	})
+}
 
 // TestBoundsAreLogged: where a bound on targets is reached the log says so, once for each balancer.
 func TestBoundsAreLogged(t *testing.T) {

@@ -36,7 +36,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 
 // choose decides about an RPC by the answer for its key. It starts a lookup if there is no valid
 // answer, or if the answer is stale.
-func (b *lb) choose(key cacheKey, keys map[string]string) choice {
+func (b *lb) choose(key cacheKey, keys []rpcKey) choice {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
