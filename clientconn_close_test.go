@@ -58,35 +58,37 @@ func (p *lockedPick) Pick(balancer.PickInfo) (balancer.PickResult, error) {
 // TestCloseNeedsNoEnd: Close does not wait until the program's own code has taken the ends of RPCs, as that
 // may need a lock that the program holds while it calls Close.
 func TestCloseNeedsNoEnd(t *testing.T) {
-	for name, told := range map[string]func(*lockedEnd) ([]DialOption, []CallOption){
-		"stats": func(h *lockedEnd) ([]DialOption, []CallOption) {
+	for name, tt := range map[string]struct {
+		attempts int // whose handlers run
+		told     func(*lockedEnd) ([]DialOption, []CallOption)
+	}{
+		"stats": {1, func(h *lockedEnd) ([]DialOption, []CallOption) {
 			return []DialOption{WithStatsHandler(h)}, nil
-		},
-		"stats, hedged": func(h *lockedEnd) ([]DialOption, []CallOption) {
+		}},
+		"stats, hedged": {2, func(h *lockedEnd) ([]DialOption, []CallOption) {
 			return []DialOption{WithStatsHandler(h), WithDefaultServiceConfig(hedging(2, "0s", "", ""))}, nil
-		},
-		"OnFinish": func(h *lockedEnd) ([]DialOption, []CallOption) {
+		}},
+		"OnFinish": {1, func(h *lockedEnd) ([]DialOption, []CallOption) {
 			return nil, []CallOption{OnFinish(func(error) { h.take() })}
-		},
-		"picker": func(h *lockedEnd) ([]DialOption, []CallOption) {
+		}},
+		"picker": {1, func(h *lockedEnd) ([]DialOption, []CallOption) {
 			balancer.Register(base.NewBalancerBuilder("locked_picks", lockedPicks{h}, base.Config{}))
 			return []DialOption{WithDefaultServiceConfig(`{"loadBalancingConfig":[{"locked_picks":{}}]}`)}, nil
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			began := make(chan struct{}, 2)
+			began := make(chan struct{}, tt.attempts)
 			e := newEcho()
 			e.stream = func(s ServerStream) error { began <- struct{}{}; <-s.Context().Done(); return nil }
-			h := &lockedEnd{ended: make(chan struct{}, 2)}
-			dial, call := told(h)
+			h := &lockedEnd{ended: make(chan struct{}, tt.attempts)}
+			dial, call := tt.told(h)
 			cc := newTestClient(t, serve(t, e).addr, dial...)
 			s, err := cc.NewStream(testContext(t), bidiStream, bidiMethod, call...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			within(t, began, "the handler")
-			if name == "stats, hedged" {
-				within(t, began, "the handler of the other attempt")
+			for range tt.attempts {
+				within(t, began, "the handler")
 			}
 			closed := make(chan error, 1)
 			h.mu.Lock()

@@ -55,6 +55,36 @@ func TestSendWindowRaisedFromBelowZero(t *testing.T) {
 	})
 }
 
+// TestSendWindowRaisedFromZero: a peer that begins with a window of zero, and opens it with SETTINGS alone, gets what
+// waits on a stream, and the sender that waits for room there goes on.
+func TestSendWindowRaisedFromZero(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, protocol.Client, peerConfig{limit: 1 << 20, settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}})
+		p.send(window(0, 1<<20)) // the connection's window is no limit
+		s := p.open(message(strings.Repeat("u", protocol.ShutBuffer)))
+		p.want("HEADERS 1 :method=POST :path=/x")
+		last := message("v")
+		last.End = true
+		room, _ := s.Offer(&last)
+		if room == nil {
+			t.Fatal("room for more, while the window is shut")
+		}
+		p.send(settings(4, 1<<20))
+		if n := strings.Count(strings.Join(p.frames(), " "), "u"); n != protocol.ShutBuffer {
+			t.Errorf("%d bytes of %d came", n, protocol.ShutBuffer)
+		}
+		select {
+		case <-room:
+		default:
+			t.Fatal("nobody is told that there is room")
+		}
+		if room, err := s.Offer(&last); room != nil || err != nil {
+			t.Fatal("no room", err)
+		}
+		p.want(`DATA 1 "\x00\x00\x00\x00\x01v" end`)
+	})
+}
+
 // An optional body waits for the peer's window like any other, unless the peer makes us hold too
 // much already.
 func TestOptionalBody(t *testing.T) {

@@ -203,7 +203,10 @@ func TestRandomWindows(t *testing.T) {
 // TestLastReplyArrives: a server that closes after its last reply loses nothing
 // of it, though the client goes on sending.
 func TestLastReplyArrives(t *testing.T) {
+	alive, stop := watchdog("the last replies")
+	defer stop()
 	for range 20 {
+		alive()
 		nc, ns := socketPair(t, "tcp", 0)
 		role := &testRole{quiet: true, greedy: true}
 		var server *Conn

@@ -109,8 +109,8 @@ func (c *Conn) obeyOne(s frame.Setting) error {
 	return nil
 }
 
-// moveOutflows changes the send windows of all streams by delta, section 6.9.2. It returns how many
-// streams there are.
+// moveOutflows changes the send windows of all streams by delta, section 6.9.2. DATA that waits on a
+// stream may go where that opens its window. moveOutflows returns how many streams there are.
 func (c *Conn) moveOutflows(delta int64) (streams int, err error) {
 	if delta == 0 {
 		return 0, nil

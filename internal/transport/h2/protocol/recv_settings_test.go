@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/mem"
 )
 
 // TestMisledWaitersAreCounted: a server that gives places and takes them back before the calls that wait have
@@ -74,5 +75,53 @@ func TestWaitersOfALeavingConnection(t *testing.T) {
 	drain(t, c)
 	if c.ClaimPlace() || c.streams.misled != 0 {
 		t.Errorf("%d were misled", c.streams.misled)
+	}
+}
+
+// TestInitialWindowGivesTurns: a new initial window that opens the windows of streams lets their DATA go, though no
+// WINDOW_UPDATE follows and nothing more is sent on them.
+func TestInitialWindowGivesTurns(t *testing.T) {
+	c := started(t, Client)
+	var in Intake
+	in.Begin(c.Config(), Lasting{}, hpack.Frozen{}, nil)
+	set := func(initial uint32) {
+		t.Helper()
+		p := frame.AppendSettings(nil, frame.Setting{ID: frame.InitialWindowSize, Value: initial})
+		h := frame.ParseHeader(p)
+		if _, _, err := c.OnSettings(&in, h, p[frame.HeaderLen:]); err != nil {
+			t.Fatal(err)
+		}
+		drain(t, c)
+	}
+	set(0)
+	const size = 5 + 10 // with the prefix
+	var streams [3]Stream
+	want := func(what string, unsent int) {
+		t.Helper()
+		for i := range streams {
+			if n := streams[i].Unsent(); n != unsent {
+				t.Errorf("%s: %d bytes wait on stream %d, want %d", what, n, streams[i].Identifier(), unsent)
+			}
+		}
+	}
+	for i := range streams {
+		s := &streams[i]
+		s.Init(deaf{}, 0)
+		f := Frames{Headers: fields{":method", "POST"}, HasData: true, Data: OnePiece(mem.SliceBuffer("0123456789")), End: true}
+		if opened, err := c.OpenStream(s, &f, 1<<20); !opened || err != nil {
+			t.Fatalf("opened %t, %v", opened, err)
+		}
+	}
+	drain(t, c)
+	want("shut", size)
+	set(6)
+	want("opened a little", size-6)
+	set(2)
+	set(6)
+	want("below zero, and back to zero", size-6)
+	set(1 << 20)
+	want("opened wide", 0)
+	if c.HasPending() || c.State().Queued != 0 {
+		t.Errorf("all is sent, and %d bytes wait", c.State().Queued)
 	}
 }

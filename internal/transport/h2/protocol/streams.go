@@ -24,7 +24,8 @@ func (t *streams) begin(s *Stream, id uint32, opener Side, windows *flow.Windows
 	t.insert(s)
 }
 
-// schedule gives s a turn to send, if DATA waits on it and its own window has room.
+// schedule gives s a turn to send, if DATA waits on it and its own window has room. Whatever widens the
+// window of s, or lets the first DATA wait on it, must call it: nothing else looks for such streams.
 func (t *streams) schedule(s *Stream) {
 	if s.pending != nil && s.out.Window() > 0 {
 		t.scheduler.add(s)
