@@ -2,7 +2,11 @@
 
 package protocol
 
-import "google.golang.org/grpc/mem"
+import (
+	"slices"
+
+	"google.golang.org/grpc/mem"
+)
 
 // Borrowed is a piece of a message in memory that belongs to the program, which will get the memory
 // back.
@@ -28,11 +32,15 @@ func copied(data []byte, pool mem.BufferPool) ([]byte, mem.Buffer) {
 	return *p, mem.NewBuffer(p, pool)
 }
 
-// keep replaces the parts of b that are in the queue by a copy.
+// keptPiece is how many bytes of a borrowed message one copy has in a sendQueue. What is left of a
+// message that the peer takes slowly has any size. If each were one copy, the pool would keep a large
+// array of each of its sizes. Small copies are all of one size, and each goes back as soon as it is sent.
+const keptPiece = 64 << 10
+
+// keep replaces the parts of b that are in the queue by copies.
 func (q *sendQueue) keep(b Borrowed, pool mem.BufferPool) {
-	for i := range q.parts {
-		p := &q.parts[i]
-		if p.ref != mem.Buffer(b) {
+	for i := 0; i < len(q.parts); i++ {
+		if q.parts[i].ref != mem.Buffer(b) {
 			continue
 		}
 		data := b.ReadOnlyData()
@@ -40,7 +48,13 @@ func (q *sendQueue) keep(b Borrowed, pool mem.BufferPool) {
 			data = data[q.off:]
 			q.off = 0
 		}
-		_, p.ref = copied(data, pool)
+		var kept []dataPart
+		for piece := range slices.Chunk(data, keptPiece) {
+			_, ref := copied(piece, pool)
+			kept = append(kept, dataPart{ref: ref})
+		}
+		q.parts = slices.Replace(q.parts, i, i+1, kept...)
+		i += len(kept) - 1
 		b.Free()
 	}
 }

@@ -88,3 +88,38 @@ func TestKeptQueue(t *testing.T) {
 		t.Errorf("%d buffers are lent", s.Buffers)
 	}
 }
+
+// TestKeptInSmallCopies: what is left of a large message takes copies of one size, so that the pool does
+// not keep an array of each size that was ever left.
+func TestKeptInSmallCopies(t *testing.T) {
+	pool := internalmem.NewTiered(256, 4096, keptPiece, 1<<20)
+	memory := make([]byte, 1<<20)
+	for i := range memory {
+		memory[i] = byte(i % 251)
+	}
+	for _, sent := range []int{5, 6, 300_000, 1<<20 - 10, 1<<20 + 4} {
+		b := &borrowed{SliceBuffer: memory, refs: 2}
+		f := Frames{HasData: true, Data: PiecesOf(mem.BufferSlice{b})}
+		q := newSendQueue(&f, pool)
+		var o Parcel
+		o.Copy([]byte("x"), pool)
+		q.moveTo(&o, sent, 1, pool)
+		o.Free(pool)
+		q.keep(b, pool)
+		b.Free()
+		var got []byte
+		for i := range q.parts {
+			if n := cap(q.parts[i].data()); n > keptPiece {
+				t.Errorf("after %d: a copy of %d bytes", sent, n)
+			}
+			got = append(got, q.parts[i].data()...)
+		}
+		if want := memory[sent-5:]; !bytes.Equal(got, want) || q.size != len(want) {
+			t.Errorf("after %d: %d bytes, size %d, want %d", sent, len(got), q.size, len(want))
+		}
+		q.drop(pool)
+	}
+	if s := pool.Stats(); s.Buffers != 0 {
+		t.Errorf("%d buffers are lent", s.Buffers)
+	}
+}
