@@ -35,7 +35,7 @@ type lb struct {
 	// applying is held while lb updates a child.
 	applying sync.Mutex
 
-	lookups sync.WaitGroup // the goroutines of lookups
+	tasks sync.WaitGroup // goroutines of lookups and of sweep; they begin while mu is held and lb is not closed
 
 	mu            sync.Mutex // guards what follows
 	closed        bool

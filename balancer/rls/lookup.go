@@ -31,7 +31,7 @@ func (b *lb) request(key cacheKey, keys []rpcKey, e *answer) (begun bool) {
 	}
 	b.pending[key] = struct{}{}
 	service := b.service
-	b.lookups.Go(func() {
+	b.tasks.Go(func() {
 		out, err := service.lookup(key, keys, reason, header)
 		b.answered(service, key, out, err)
 	})

@@ -49,6 +49,9 @@ func (b *lb) choose(key cacheKey, keys []rpcKey) choice {
 	if !pending && (e == nil || !e.backing(now)) && (!valid || !now.Before(e.stale)) {
 		pending = b.request(key, keys, e)
 		e = b.cache.get(key)
+		if len(b.unheld) > 0 { // to keep the failure of a lookup that was not sent, other answers made room
+			b.tasks.Go(b.sweep) // not here: an RPC should not wait for policies to close
+		}
 	}
 	switch {
 	case valid:

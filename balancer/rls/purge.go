@@ -15,6 +15,13 @@ func (b *lb) purge() {
 	b.cache.purge(time.Now(), b.release)
 	b.purging = nil
 	b.schedulePurge()
+	b.mu.Unlock()
+	b.sweep()
+}
+
+// sweep closes the children that nothing holds any more.
+func (b *lb) sweep() {
+	b.mu.Lock()
 	dead := b.collect()
 	if len(dead) > 0 {
 		b.publish()

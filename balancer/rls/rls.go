@@ -216,6 +216,6 @@ func (b *lb) Close() {
 	b.mu.Unlock()
 	b.metrics.stop()
 	service.stop()
-	b.lookups.Wait()
+	b.tasks.Wait()
 	closeAll(dead)
 }
