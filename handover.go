@@ -127,30 +127,50 @@ func (ss *serverStream) exited() {
 	ss.server.ended(ss.call.servedCall, ss.method, errExited)
 }
 
+// handedCall is a call that goes on, or may, when its handler has returned.
+type handedCall interface {
+	HandOver(handover.Owner) error
+	Arm(w handover.Waker, input bool) handover.Events
+	ArmRoom(w handover.Waker, lazy bool) bool
+	Offer(p *transport.Payload, w handover.Waker, more int) (taken bool, err error)
+	Flush()
+	Conn() any
+	Fate() error
+	Done()
+}
+
+var (
+	_ handedCall = (*transport.ServerStream)(nil)
+	_ handedCall = (*transport.HandlerStream)(nil)
+)
+
 // handedStream implements handover.Server for a serverStream.
 type handedStream serverStream
 
 var _ handover.Server = (*handedStream)(nil)
 
+// handed returns the call as the transport has it.
+func (h *handedStream) handed() handedCall { return h.call.serverCall.(handedCall) }
+
 // HandOver implements handover.Server.
-func (h *handedStream) HandOver(o handover.Owner) error { return h.call.HandOver(o) }
+func (h *handedStream) HandOver(o handover.Owner) error { return h.handed().HandOver(o) }
 
 // Arm implements handover.Server.
 func (h *handedStream) Arm(w handover.Waker, input bool) handover.Events {
 	if h.received && !h.method.stream.ClientStreams {
 		input = false // there is no more input
 	}
-	return h.call.Arm(w, input)
+	return h.handed().Arm(w, input)
 }
 
 // ArmRoom implements handover.Server.
-func (h *handedStream) ArmRoom(w handover.Waker, lazy bool) bool { return h.call.ArmRoom(w, lazy) }
+func (h *handedStream) ArmRoom(w handover.Waker, lazy bool) bool { return h.handed().ArmRoom(w, lazy) }
 
 // Flush implements handover.Server.
-func (h *handedStream) Flush() { h.call.Flush() }
+func (h *handedStream) Flush() { h.handed().Flush() }
 
 // Conn implements handover.Server.
-func (h *handedStream) Conn() any { return h.call.Conn() }
+func (h *handedStream) Conn() any { return h.handed().Conn() }
 
 // IsPlain implements handover.Server.
 func (h *handedStream) IsPlain(stream any) bool {
@@ -173,7 +193,7 @@ func (h *handedStream) Offer(prepared any, w handover.Waker, more int) (taken bo
 		}
 		return true, (*serverStream)(h).SendMsg(p)
 	}
-	taken, err = h.call.serverCall.Offer(&p.message.payload, w, more)
+	taken, err = h.handed().Offer(&p.message.payload, w, more)
 	if err != nil {
 		return taken, h.call.fail(err)
 	}
@@ -216,12 +236,12 @@ func (h *handedStream) Fate() error {
 	if err := h.call.failure(); err != nil {
 		return statusError(err)
 	}
-	return h.call.Fate()
+	return h.handed().Fate()
 }
 
 // Done implements handover.Server.
 func (h *handedStream) Done(err error) {
 	h.server.ended(h.call.servedCall, h.method, err)
 	h.server.over(h.call.serverCall)
-	h.call.Done()
+	h.handed().Done()
 }

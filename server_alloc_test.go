@@ -18,7 +18,6 @@ import (
 
 // quietCall is a call that comes from nowhere.
 type quietCall struct {
-	serverCall
 	message transport.Message
 	ended   bool
 }
@@ -34,14 +33,8 @@ func (*quietCall) Peer() *peer.Peer                  { return nil }
 func (*quietCall) ContentSubtype() string            { return "" }
 func (*quietCall) RecvCompress() string              { return "" }
 func (*quietCall) AcceptEncoding() string            { return "" }
-func (*quietCall) IncomingHeader() metadata.MD       { return nil }
-func (*quietCall) HeaderWireLength() int             { return 0 }
 func (*quietCall) Send(transport.Payload) error      { return nil }
 func (*quietCall) Finish(*status.Status) error       { return nil }
-func (*quietCall) Headers() metadata.MD              { return nil }
-func (*quietCall) Trailers() metadata.MD             { return nil }
-func (*quietCall) HeaderSent() bool                  { return false }
-func (*quietCall) IsPlain() bool                     { return true }
 func (*quietCall) SetSendCompress(string) error      { return nil }
 func (*quietCall) SendCompress() string              { return "" }
 func (c *quietCall) Reply(p transport.Payload) error { p.Data.Free(); return nil }

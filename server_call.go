@@ -20,46 +20,31 @@ import (
 	"google.golang.org/grpc/tap"
 )
 
-// serverCall is one call as the transport has it: over this module's own HTTP/2
-// (*transport.ServerStream), or behind net/http (*transport.HandlerStream).
+// serverCall is what it takes to serve one call, whether it comes over this module's own HTTP/2
+// (*transport.ServerStream) or from net/http (*transport.HandlerStream).
+//
+// Few calls need more than that. Interfaces for it are declared where it is used: streamedCall, handedCall,
+// watchedCall and limitedCall. Both kinds of streams implement all of them.
 type serverCall interface {
 	called
-	SetHeader(metadata.MD) error
-	SendHeader(metadata.MD) error
-	SetTrailer(metadata.MD) error
-
 	Context() context.Context
-	BareContext() context.Context
 	Peer() *peer.Peer
+	Owner() handover.Owner
+
 	ContentSubtype() string
 	RecvCompress() string
 	AcceptEncoding() string
-	IncomingHeader() metadata.MD
-	HeaderWireLength() int
+	SetSendCompress(name string) error
+	SendCompress() string
 
-	HandOver(handover.Owner) error
-	Owner() handover.Owner
-	Arm(w handover.Waker, input bool) handover.Events
-	ArmRoom(w handover.Waker, lazy bool) bool
-	Offer(p *transport.Payload, w handover.Waker, more int) (taken bool, err error)
-	Flush()
-	Watched()
-	Leaves() (first bool)
-	Conn() any
-	Fate() error
-	Done()
+	SetHeader(metadata.MD) error
+	SendHeader(metadata.MD) error
+	SetTrailer(metadata.MD) error
 
 	Recv() (transport.Message, error)
 	Send(transport.Payload) error
 	Reply(transport.Payload) error
 	Finish(*status.Status) error
-
-	Headers() metadata.MD
-	Trailers() metadata.MD
-	HeaderSent() bool
-	IsPlain() bool
-	SetSendCompress(name string) error
-	SendCompress() string
 }
 
 var (
@@ -78,7 +63,7 @@ func (s *Server) serveCall(st serverCall) {
 		s.running.leave(st.Peer())
 		return
 	}
-	s.opts.control.tracker.Begin(st)
+	s.opts.control.begin(st)
 	defer s.left(st)
 	ss := s.begin(st)
 	if ss == nil {
@@ -110,7 +95,7 @@ func (s *Server) serveCall(st serverCall) {
 func (s *Server) begin(st serverCall) *serverStream {
 	ctx, err := s.tap(st)
 	if err != nil {
-		s.leavePlace(st)
+		s.opts.limits.leave(st)
 		_ = st.Finish(status.Convert(err)) // an error can be reported to nobody
 		return nil
 	}
@@ -128,7 +113,7 @@ func (s *Server) begin(st serverCall) *serverStream {
 	ctx, err = s.settle(ctx, call, m)
 	switch {
 	case err != nil:
-		s.leavePlace(st)
+		s.opts.limits.leave(st)
 		err = end(call, err)
 	case m.stream != nil:
 		return s.newServerStream(ctx, call, m)
@@ -158,18 +143,9 @@ func (s *Server) left(st serverCall) {
 
 // over is called when a call that has entered s.running and the limits has ended.
 func (s *Server) over(st serverCall) {
-	s.leavePlace(st)
-	s.opts.control.tracker.End(st)
+	s.opts.limits.leave(st)
+	s.opts.control.end(st)
 	s.running.leave(st.Peer())
-}
-
-// leavePlace makes room under the limits for another call. It is called as soon as the handler has
-// returned, so that there is room when the client learns of the end, and again when the call is over.
-// Only the first call has an effect.
-func (s *Server) leavePlace(st serverCall) {
-	if s.opts.limits.limiter != nil && st.Leaves() {
-		s.opts.limits.leave(st.Method())
-	}
 }
 
 // refuse returns the status for a call that exceeds the limits, or whose method is unknown and that no
@@ -218,7 +194,8 @@ func (s *Server) tap(st serverCall) (context.Context, error) {
 	if s.opts.transport.Tap == nil {
 		return ctx, nil
 	}
-	ctx, err := s.opts.transport.Tap(ctx, &tap.Info{FullMethodName: st.Method(), Header: st.IncomingHeader()})
+	md, _ := metadata.FromIncomingContext(ctx)
+	ctx, err := s.opts.transport.Tap(ctx, &tap.Info{FullMethodName: st.Method(), Header: md})
 	if err != nil {
 		if _, ok := status.FromError(err); !ok {
 			err = status.Error(codes.PermissionDenied, err.Error())
@@ -294,7 +271,7 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 
 // handleUnary runs the handler of a call. When it returns, the call has left its place under the limits.
 func (s *Server) handleUnary(ctx context.Context, st serverCall, m *method, decode func(any) error) (any, error) {
-	defer s.leavePlace(st)
+	defer s.opts.limits.leave(st)
 	return m.unary.Handler(m.impl, ctx, decode, s.opts.unary)
 }
 

@@ -140,8 +140,14 @@ func ClientSupportedCompressors(ctx context.Context) ([]string, error) {
 	return slices.Collect(transport.Encodings(call.AcceptEncoding())), nil
 }
 
-func callOf(ctx context.Context) (serverCall, error) {
-	call, ok := ServerTransportStreamFromContext(ctx).(serverCall)
+// encodedCall is a call whose replies can be encoded in a way that its client accepts.
+type encodedCall interface {
+	AcceptEncoding() string
+	SetSendCompress(name string) error
+}
+
+func callOf(ctx context.Context) (encodedCall, error) {
+	call, ok := ServerTransportStreamFromContext(ctx).(encodedCall)
 	if !ok {
 		return nil, errors.New("failed to fetch the stream from the given context")
 	}

@@ -24,6 +24,25 @@ type serverControl struct {
 	owners  []controlOption
 }
 
+var (
+	_ control.Tracked = (*transport.ServerStream)(nil)
+	_ control.Tracked = (*transport.HandlerStream)(nil)
+)
+
+// begin follows the beginning of an RPC, if somebody inspects the server.
+func (c *serverControl) begin(st serverCall) {
+	if c.tracker != nil {
+		c.tracker.Begin(st.(control.Tracked))
+	}
+}
+
+// end follows its end.
+func (c *serverControl) end(st serverCall) {
+	if c.tracker != nil {
+		c.tracker.End(st.(control.Tracked))
+	}
+}
+
 // addControl takes opt if it is a controlOption.
 func (o *serverOptions) addControl(opt ServerOption) {
 	if c, ok := opt.(controlOption); ok {
@@ -177,9 +196,19 @@ func (l *serverLimits) enter(method string) bool {
 	return l.limiter == nil || l.limiter.Enter(method, transport.BytesHeld, l.recorders)
 }
 
-func (l *serverLimits) leave(method string) {
-	if l.limiter != nil {
-		l.limiter.Leave(method)
+// limitedCall is a call that has a place under the limits until the first call of Leaves.
+type limitedCall interface{ Leaves() (first bool) }
+
+var (
+	_ limitedCall = (*transport.ServerStream)(nil)
+	_ limitedCall = (*transport.HandlerStream)(nil)
+)
+
+// leave makes room for another call. It is called as soon as the handler has returned, so that there is room
+// when the client learns of the end, and again when the call is over. Only the first call has an effect.
+func (l *serverLimits) leave(st serverCall) {
+	if l.limiter != nil && st.(limitedCall).Leaves() {
+		l.limiter.Leave(st.Method())
 	}
 }
 

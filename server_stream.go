@@ -55,6 +55,18 @@ type watchedServerStream struct {
 	valued handlercontext.Valued
 }
 
+// streamedCall is a call with a handler that may go on for long: after the call has ended, and with a context
+// that serverStream adds values to.
+type streamedCall interface {
+	BareContext() context.Context
+	Flush()
+}
+
+var (
+	_ streamedCall = (*transport.ServerStream)(nil)
+	_ streamedCall = (*transport.HandlerStream)(nil)
+)
+
 // streamCall is the call of a streaming handler. If a message can't be sent or received, the call ends
 // before the handler returns: the client is told at once, and nothing that the handler returns makes
 // the call a success.
@@ -67,11 +79,14 @@ type streamCall struct {
 // earlyEnd is the error of a call that ended before its handler returned.
 type earlyEnd struct{ error }
 
+// streamed returns the call as the transport has it.
+func (c *streamCall) streamed() streamedCall { return c.serverCall.(streamedCall) }
+
 // fail ends the call with the status of err, and returns err.
 func (c *streamCall) fail(err error) error {
 	if c.early.CompareAndSwap(nil, &earlyEnd{err}) {
 		_ = end(c.servedCall, err)
-		c.Flush() // the handler may go on for long
+		c.streamed().Flush() // the handler may go on for long
 	}
 	return err
 }
@@ -244,20 +259,22 @@ func (s *Server) newServerStream(ctx context.Context, st servedCall, m *method) 
 type handlerContext serverStream
 
 // Deadline implements context.Context.
-func (c *handlerContext) Deadline() (time.Time, bool) { return c.call.BareContext().Deadline() }
+func (c *handlerContext) Deadline() (time.Time, bool) {
+	return c.call.streamed().BareContext().Deadline()
+}
 
 // Done implements context.Context.
-func (c *handlerContext) Done() <-chan struct{} { return c.call.BareContext().Done() }
+func (c *handlerContext) Done() <-chan struct{} { return c.call.streamed().BareContext().Done() }
 
 // Err implements context.Context.
-func (c *handlerContext) Err() error { return c.call.BareContext().Err() }
+func (c *handlerContext) Err() error { return c.call.streamed().BareContext().Err() }
 
 // Value implements context.Context.
 func (c *handlerContext) Value(key any) any {
 	if v, ok := (*serverStream)(c).ContextValue(key); ok {
 		return v
 	}
-	return c.call.BareContext().Value(key)
+	return c.call.streamed().BareContext().Value(key)
 }
 
 // handled is called when the handler has returned err.
@@ -266,7 +283,7 @@ func (ss *serverStream) handled(err error) {
 		ss.leave(err)
 		return
 	}
-	ss.server.leavePlace(ss.call.serverCall)
+	ss.server.opts.limits.leave(ss.call.serverCall)
 	// The watch is told what the handler returned, even if the client is told something else or is
 	// gone.
 	switch {

@@ -70,11 +70,28 @@ func (c servedCall) Finish(st *status.Status) error {
 	return err
 }
 
+// watchedCall is a call that can tell a serverWatch of the metadata that it has received and sent.
+type watchedCall interface {
+	Watched()
+	IncomingHeader() metadata.MD
+	HeaderWireLength() int
+	Headers() metadata.MD
+	HeaderSent() bool
+	Trailers() metadata.MD
+	IsPlain() bool
+	Flush()
+}
+
+var (
+	_ watchedCall = (*transport.ServerStream)(nil)
+	_ watchedCall = (*transport.HandlerStream)(nil)
+)
+
 // hurry sends the end of a call before its watch is told of it. Without it the transport may not send the
 // end until HandleStream returns, and the program's stats handlers may take long.
 func (c servedCall) hurry() {
 	if c.watch != nil {
-		c.serverCall.Flush()
+		c.watch.below.Flush()
 	}
 }
 
@@ -84,7 +101,8 @@ func (c servedCall) hurry() {
 //
 // It is nil if nobody watches. The methods that servedCall calls then do nothing.
 type serverWatch struct {
-	call       servedCall // the watched call, which ctx has too
+	call       servedCall  // the watched call, which ctx has too
+	below      watchedCall // call's serverCall
 	handlers   statsHandlers
 	seen       telemetry.Served       // nil: no plugin looks at it
 	log        *binarylog.Call        // nil: none
@@ -111,8 +129,8 @@ func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCal
 	if len(s.opts.stats) == 0 && len(s.opts.telemetry) == 0 && log == nil {
 		return servedCall{st, nil}, ctx
 	}
-	st.Watched()
-	w := &serverWatch{handlers: s.opts.stats, log: log}
+	w := &serverWatch{below: st.(watchedCall), handlers: s.opts.stats, log: log}
+	w.below.Watched()
 	if m != nil {
 		w.streams, _ = m.streams()
 	}
@@ -149,9 +167,9 @@ func (w *serverWatch) begin(m *method) {
 	st := w.call.serverCall
 	p := st.Peer()
 	in := &stats.InHeader{
-		WireLength:  st.HeaderWireLength(),
+		WireLength:  w.below.HeaderWireLength(),
 		Compression: st.RecvCompress(),
-		Header:      st.IncomingHeader(),
+		Header:      w.below.IncomingHeader(),
 		FullMethod:  st.Method(),
 		RemoteAddr:  p.Addr,
 		LocalAddr:   p.LocalAddr,
@@ -299,7 +317,7 @@ func (c *repliedContext) Value(key any) any { return c.ctx.Value(key) }
 // of the response headers, so that they know of them by the time the client has the message, and returns true.
 func (w *serverWatch) sending() bool {
 	w.introduce()
-	if w == nil || len(w.handlers) == 0 || w.ctx.Err() != nil || !w.call.IsPlain() {
+	if w == nil || len(w.handlers) == 0 || w.ctx.Err() != nil || !w.below.IsPlain() {
 		return false
 	}
 	if !w.headerTold.Swap(true) {
@@ -316,20 +334,20 @@ func (w *serverWatch) sentHeader() {
 }
 
 func (w *serverWatch) tellHeader(ctx context.Context) {
-	if w.logged() && w.call.HeaderSent() && !w.headerTold.Swap(true) {
+	if w.logged() && w.below.HeaderSent() && !w.headerTold.Swap(true) {
 		w.emitHeader(ctx)
 	}
 }
 
 func (w *serverWatch) emitHeader(ctx context.Context) {
-	md := w.call.Headers().Copy()
+	md := w.below.Headers().Copy()
 	w.logHeader.Do(func() { w.log.ServerHeader(md, nil) })
 	w.handlers.emit(ctx, &stats.OutHeader{Compression: w.call.SendCompress(), Header: md})
 }
 
 func (w *serverWatch) sentTrailer() {
 	if len(w.handlers) > 0 {
-		w.handlers.emit(&w.ctx, &stats.OutTrailer{Trailer: w.call.Trailers().Copy()})
+		w.handlers.emit(&w.ctx, &stats.OutTrailer{Trailer: w.below.Trailers().Copy()})
 	}
 }
 
@@ -338,10 +356,10 @@ func (w *serverWatch) logEnd(st *status.Status) {
 	if w.log == nil {
 		return
 	}
-	if md := w.call.Headers(); w.call.HeaderSent() || len(md) > 0 {
+	if md := w.below.Headers(); w.below.HeaderSent() || len(md) > 0 {
 		w.logHeader.Do(func() { w.log.ServerHeader(md.Copy(), nil) })
 	}
-	w.logTrailer.Do(func() { w.log.Trailer(st, w.call.Trailers().Copy(), nil) })
+	w.logTrailer.Do(func() { w.log.Trailer(st, w.below.Trailers().Copy(), nil) })
 }
 
 // introduce is called before headers may be sent. It adds the plugins' metadata to them.
@@ -367,7 +385,7 @@ func (w *serverWatch) finishing(st *status.Status) {
 	}
 	switch {
 	case w.seen == nil:
-	case w.call.HeaderSent() || len(w.call.Headers()) > 0:
+	case w.below.HeaderSent() || len(w.below.Headers()) > 0:
 		w.introduceBy(w.call.SetHeader)
 	default:
 		w.introduceBy(w.call.SetTrailer)
