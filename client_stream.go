@@ -10,7 +10,9 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/retry"
+	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -53,21 +55,127 @@ type lastAttempt struct {
 	receives bool // owned by the receiver
 }
 
-// commitLocked rules out another attempt, and frees what that would need.
-func (cs *clientStream) commitLocked() {
-	cs.tellCommit()
-	cs.call = nil
-	for _, m := range cs.replay.Commit() {
-		m.out.payload.Data.Free()
+// NewStream begins a streaming RPC. Generated code calls it. Every error has a status of package
+// status. [ClientStream] says what the caller must do so that the stream does not hold resources
+// for ever.
+func (cc *ClientConn) NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
+	opts = cc.withDefaults(opts)
+	if cc.opts.streamer != nil {
+		return cc.opts.streamer(ctx, desc, cc, method, opts...)
 	}
+	return newStream(ctx, desc, cc, method, opts...)
 }
 
-func (cs *clientStream) commit() {
+// NewClientStream begins a streaming RPC.
+//
+// Deprecated: use ClientConn.NewStream.
+func NewClientStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
+	return cc.NewStream(ctx, desc, method, opts...)
+}
+
+// chainStream combines interceptors into one function, or returns nil if there are none.
+func chainStream(interceptors []StreamClientInterceptor) Streamer {
+	if len(interceptors) == 0 {
+		return nil
+	}
+	next := Streamer(newStream)
+	for i := len(interceptors) - 1; i >= 0; i-- {
+		interceptor, after := interceptors[i], next
+		next = func(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
+			return interceptor(ctx, desc, cc, method, after, opts...)
+		}
+	}
+	return next
+}
+
+// newStream begins the RPC. The last interceptor calls it.
+func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, opts ...CallOption) (ClientStream, error) {
+	cs := &clientStream{}
+	cs.desc, cs.call = desc, new(transport.Call)
+	choice, err := cs.enter(ctx, cc, method, opts)
+	switch {
+	case err != nil:
+		cs.clientCall.finish(nil, err)
+		return nil, err
+	case choice.Interceptor != nil:
+		return intercept(cs, choice)
+	}
+	return cs.open(&choice.Method)
+}
+
+// newLinkStream begins an RPC on the connection l. The RPC is not retried.
+func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
+	cs := &clientStream{}
+	cs.desc, cs.call, cs.fixed = desc, new(transport.Call), l
+	cs.replay.Commit()
+	if _, err := cs.enter(ctx, cc, method, opts); err != nil {
+		cs.clientCall.finish(nil, err)
+		return nil, err
+	}
+	return cs.open(&MethodConfig{})
+}
+
+// open begins an RPC for which enter has been called.
+func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
+	err := cs.begin(config)
+	if err == nil {
+		cs.tellBegun()
+		cs.own.parent = cs.ctx
+		cs.ctx = &cs.own
+		cs.own.begun = cs.hedging != nil    // a hedge may end another one that still waits
+		cs.call.Watched = cs.hedging == nil // contextDone watches the context
+		err = cs.beginAttempts()
+	}
+	if err != nil {
+		cs.clientCall.finish(cs.attempt, err)
+		if cs.own.parent != nil {
+			cs.own.cancel()
+		}
+		return nil, err
+	}
+	cs.own.begin()
+	if !cs.cc.streams.add(cs) {
+		cs.abort(ErrClientConnClosing)
+		return nil, ErrClientConnClosing
+	}
+	if cs.own.parent.Done() == nil {
+		return cs, nil
+	}
+	stop := context.AfterFunc(cs.own.parent, cs.contextDone)
 	cs.mu.Lock()
-	if !cs.replay.Committed() {
-		cs.commitLocked()
+	cs.stopWatch = stop
+	if cs.finished { // the RPC finished before stopWatch was set
+		stop()
 	}
 	cs.mu.Unlock()
+	return cs, nil
+}
+
+// beginAttempts begins the attempts, and returns when one of them is on its way.
+func (cs *clientStream) beginAttempts() error {
+	if cs.hedging != nil && !cs.isHeld() {
+		return hedgeStream(cs)
+	}
+	return cs.firstAttempt()
+}
+
+// firstAttempt makes attempts until one of them is on its way.
+func (cs *clientStream) firstAttempt() error {
+	for {
+		cs.attempt = &attempt{}
+		err := cs.start(cs.attempt, nil, false)
+		if err == nil {
+			return nil
+		}
+		v := cs.judge(cs.attempt, err)
+		cs.end(cs.attempt, err)
+		if !v.Retry {
+			return v.Explain(err)
+		}
+		if err := cs.cc.channel.Pause(cs.ctx, v.Delay); err != nil {
+			return err
+		}
+	}
 }
 
 // current returns the attempt that counts at present: the latest, or a hedged RPC's winner.
@@ -93,68 +201,6 @@ func (cs *clientStream) source() *attempt {
 		return cs.attempt
 	}
 	return cs.current()
-}
-
-// tryAgain is called when attempt a failed with err. It returns nil if there now is another attempt,
-// which has been sent everything that a was sent. Otherwise it returns the error that the RPC ends
-// with: err, the error of a later attempt, or that of the wait for one.
-func (cs *clientStream) tryAgain(a *attempt, err error) error {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	switch {
-	case cs.attempt != a:
-		return nil // another goroutine has made it
-	case cs.lost != nil:
-		return cs.lost
-	case cs.replay.Committed():
-		return err
-	}
-	v := cs.judge(a, err)
-	if !v.Retry {
-		cs.commitLocked()
-		if v.Exhausted > 0 {
-			cs.lost = v.Explain(err)
-			return cs.lost
-		}
-		return err
-	}
-	for v.Retry {
-		cs.end(a, err)
-		if err = cs.cc.channel.Pause(cs.ctx, v.Delay); err != nil {
-			break
-		}
-		a = &attempt{}
-		if err = cs.start(a, nil, false); err == nil {
-			cs.replaceLocked(a)
-			return nil
-		}
-		v = cs.judge(a, err)
-	}
-	err = v.Explain(err)
-	cs.end(a, err)
-	cs.lost = err
-	cs.commitLocked()
-	return err
-}
-
-// replaceLocked makes a the attempt that counts, and sends it what the previous one was sent.
-func (cs *clientStream) replaceLocked(a *attempt) {
-	cs.attempt = a
-	i, n := 0, cs.replay.Messages()
-	for m := range cs.keptLocked() {
-		m.out.payload.Data.Ref()
-		i++
-		last := !cs.desc.ClientStreams || cs.replay.Ended() && i == n
-		// Enqueue does not wait for room: that may depend on the receiver, which waits
-		// for mu. The size of what is kept is bounded.
-		if a.Stream.Enqueue(m.out.payload, last) != nil {
-			return // the attempt is over, as the receiver will find out
-		}
-		cs.tellSent(a, m.msg, m.out.sizes())
-	}
-	if cs.replay.Ended() && n == 0 {
-		_ = a.Stream.CloseSend() // the receiver will find out
-	}
 }
 
 var errSentLast = status.Error(codes.Internal, "SendMsg called after CloseSend")
@@ -242,24 +288,6 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 	}
 }
 
-// keep takes over a message that a was sent, and keeps it for other attempts. If a is no longer
-// the attempt that counts, keep returns false and does not take the message over.
-func (cs *clientStream) keep(a *attempt, m sentMessage) bool {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if cs.attempt != a {
-		return false
-	}
-	if cs.replay.Committed() {
-		m.out.payload.Data.Free()
-		return true
-	}
-	if !cs.keepLocked(m) {
-		cs.commitLocked()
-	}
-	return true
-}
-
 // CloseSend implements ClientStream.
 func (cs *clientStream) CloseSend() error {
 	if err := cs.cancelled(); err != nil {
@@ -283,17 +311,6 @@ func (cs *clientStream) CloseSend() error {
 			return nil
 		}
 	}
-}
-
-// keepEnd is like keep, for the end of what is sent.
-func (cs *clientStream) keepEnd(a *attempt) bool {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if cs.attempt != a {
-		return false
-	}
-	cs.replay.KeepEnd()
-	return true
 }
 
 // RecvMsg implements ClientStream.

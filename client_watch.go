@@ -219,3 +219,20 @@ func (w *clientWatch) logEnd(ctx context.Context, a *attempt, err error) {
 	}
 	w.log.Trailer(status.Convert(err), trailer, server)
 }
+
+// statsHandlers are the stats handlers of a channel or a server. There may be none.
+type statsHandlers []stats.Handler
+
+// tag lets each handler add values to the context of an RPC or of an attempt.
+func (hs statsHandlers) tag(ctx context.Context, info *stats.RPCTagInfo) context.Context {
+	for _, h := range hs {
+		ctx = h.TagRPC(ctx, info)
+	}
+	return ctx
+}
+
+func (hs statsHandlers) emit(ctx context.Context, event stats.RPCStats) {
+	for _, h := range hs {
+		h.HandleRPC(ctx, event)
+	}
+}

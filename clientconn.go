@@ -10,15 +10,21 @@ import (
 	"time"
 
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/balancer/pickfirst"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/healthcheck"
 	"google.golang.org/grpc/internal/resolver/scheme"
+	internalserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/serviceconfig"
+	"google.golang.org/grpc/status"
 )
 
 // ClientConn is a channel: a target, and connections to those servers behind the target that the
@@ -333,3 +339,112 @@ func (l *streamList) remove(n *clientStream) {
 }
 
 var logger = grpclog.Component("core")
+
+// channelOwner implements channel.Owner for a ClientConn.
+type channelOwner ClientConn
+
+// HealthStream implements channel.Owner.
+func (o *channelOwner) HealthStream(ctx context.Context, l *channel.Link, method string) (healthcheck.Stream, error) {
+	return newLinkStream(ctx, (*ClientConn)(o), l, &StreamDesc{ServerStreams: true}, method)
+}
+
+// ClientOf implements channel.Owner.
+func (o *channelOwner) ClientOf(sub *channel.Subchannel) any {
+	return subConnCalls{(*ClientConn)(o), sub}
+}
+
+// ParseServiceConfig implements channel.Owner.
+func (*channelOwner) ParseServiceConfig(js string) *serviceconfig.ParseResult {
+	return parseServiceConfig(js)
+}
+
+// ServiceConfigOf implements channel.Owner.
+func (*channelOwner) ServiceConfigOf(c serviceconfig.Config) *channel.ServiceConfig {
+	sc, ok := c.(*ServiceConfig)
+	switch {
+	case !ok:
+		return nil
+	case sc.parsed == nil: // the program made it, not parseServiceConfig
+		return &channel.ServiceConfig{Methods: sc.Methods}
+	}
+	return sc.parsed
+}
+
+// subConnCalls makes RPCs on a subchannel, as a ClientConnInterface. The RPCs fail if there is no
+// connection, and are not retried.
+type subConnCalls struct {
+	cc  *ClientConn
+	sub *channel.Subchannel
+}
+
+// Invoke implements ClientConnInterface.
+func (s subConnCalls) Invoke(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
+	stream, err := s.NewStream(ctx, &StreamDesc{}, method, opts...)
+	if err != nil {
+		return err
+	}
+	if err := stream.SendMsg(args); err != nil {
+		_ = err // the stream's status says more
+	}
+	return stream.RecvMsg(reply)
+}
+
+var errNotReady = status.Error(codes.Unavailable, "the subchannel is not ready")
+
+// NewStream implements ClientConnInterface.
+func (s subConnCalls) NewStream(ctx context.Context, desc *StreamDesc, method string, opts ...CallOption) (ClientStream, error) {
+	l := s.sub.Ready()
+	if l == nil {
+		return nil, errNotReady
+	}
+	return newLinkStream(ctx, s.cc, l, desc, method, opts...)
+}
+
+// PickFirstBalancerName is the name of the balancer that a channel uses if its
+// service config names none.
+//
+// Deprecated: use package balancer/pickfirst.
+var PickFirstBalancerName = pickfirst.Name
+
+// MethodConfig is what a service config sets for a method.
+//
+// Deprecated: applications have no use for it.
+type MethodConfig = internalserviceconfig.MethodConfig
+
+// ServiceConfig is a parsed service config.
+//
+// Deprecated: applications have no use for it. To pass a parsed service config on, use
+// serviceconfig.Config.
+type ServiceConfig struct {
+	serviceconfig.Config
+
+	// Methods has the settings of methods. Its keys are "/service/method", "/service/" for all
+	// methods of a service, and "" for all methods.
+	Methods map[string]MethodConfig
+
+	parsed *channel.ServiceConfig
+}
+
+// parseServiceConfig parses a service config's JSON (service_config.md).
+func parseServiceConfig(js string) *serviceconfig.ParseResult {
+	parsed, err := channel.ParseServiceConfig(js)
+	if err != nil {
+		return &serviceconfig.ParseResult{Err: err}
+	}
+	return &serviceconfig.ParseResult{Config: &ServiceConfig{Methods: parsed.Methods, parsed: parsed}}
+}
+
+// GetMethodConfig returns what the channel's service config sets for a method,
+// "/service/method". A retry policy in it has at most as many attempts as
+// [WithMaxCallAttempts] allows.
+//
+// Deprecated: applications have no use for it.
+func (cc *ClientConn) GetMethodConfig(method string) MethodConfig {
+	config := cc.channel.MethodConfig(method)
+	if p := config.RetryPolicy; p != nil && p.MaxAttempts > cc.opts.maxAttempts {
+		bounded := *p
+		bounded.MaxAttempts = cc.opts.maxAttempts
+		config.RetryPolicy = &bounded
+	}
+	return config
+}

@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/ballast"
+	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -399,4 +402,37 @@ func unmarshalError(err error) error {
 		return nil
 	}
 	return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+}
+
+// messageSizes are the sizes of a message in bytes.
+type messageSizes struct {
+	length int // decompressed
+	wire   int // as sent, without the length prefix
+
+	plain []byte // the message decompressed, if a binary log wants it
+}
+
+// message returns the sizes in the form that telemetry plugins are given.
+func (n messageSizes) message() telemetry.Message {
+	return telemetry.Message{Length: n.length, Compressed: n.wire}
+}
+
+func inPayload(msg any, n messageSizes) stats.InPayload {
+	return stats.InPayload{
+		Payload:          msg,
+		Length:           n.length,
+		CompressedLength: n.wire,
+		WireLength:       n.wire + transport.FramingLen,
+		RecvTime:         time.Now(),
+	}
+}
+
+func outPayload(msg any, n messageSizes) stats.OutPayload {
+	return stats.OutPayload{
+		Payload:          msg,
+		Length:           n.length,
+		CompressedLength: n.wire,
+		WireLength:       n.wire + transport.FramingLen,
+		SentTime:         time.Now(),
+	}
 }
