@@ -14,9 +14,9 @@ import (
 //
 //   - An idle TCP or unix socket needs neither a buffer nor a goroutine, and neither does a wrapper that
 //     embeds one and declares neither Read nor Write.
-//   - The same holds, on every system, for a wrapper around a socket that only counts what it reads, if it is a
-//     [ReadCounter], whatever its Write does. If it only counts what it writes, too, and is a [WriteCounter],
-//     it is as fast as the socket.
+//   - The same holds, on every system, for a wrapper around a socket that only counts what it reads, if it is
+//     a [ReadCounter], whatever its Write does, also with TLS or ALTS over it. If it only counts what it
+//     writes, too, and is a [WriteCounter], it is as fast as the socket.
 //   - The same holds for a wrapper around a socket that changes what it reads, or holds some of it, if it
 //     is a [TryReader].
 //   - Any other wrapper around a socket that has a Read of its own has, while it is idle, a goroutine that
@@ -72,7 +72,8 @@ type ReadCounter interface {
 
 // WriteCounter is to Write what ReadCounter is to Read: its own Write is mostly left out. A wrapper whose
 // Write sleeps, as one does that limits the rate, must not be one. It need not be one to be without a
-// goroutine while it is idle: its Write is then called by a goroutine that has nothing else to do.
+// goroutine while it is idle: its Write is then called by a goroutine that has nothing else to do. With TLS over
+// it, what is to be written at Close, as the close_notify alert, has a second; then the wrapper's Close is called.
 type WriteCounter interface {
 	Writing
 	// CountWritten is called after a write of n > 0 bytes, which may be only part of what was to

@@ -3,6 +3,8 @@
 package alts
 
 import (
+	"context"
+	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/alts/internal/altstest"
 	"google.golang.org/grpc/internal/envconfig"
 	imem "google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/wrappers"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 )
 
@@ -20,17 +23,32 @@ func TestIdleConnections(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("counts the goroutines of parked connections")
 	}
+	for _, k := range wrappers.Kinds() {
+		if k.Name == "exact" || k.Name == "counts reads, and says so" || k.Name == "counts, and says so" {
+			t.Run(k.Name, func(t *testing.T) { testIdleConnections(t, k) })
+		}
+	}
+}
+
+func testIdleConnections(t *testing.T, k wrappers.Kind) {
 	parks := envconfig.HTTPFramerReadBufferPooling // else each keeps its reader, and its buffers
 	addr := startService(t, &altstest.Service{})
 	lis := listen(t)
 	srv := grpc.NewServer(grpc.Creds(serverCreds(addr)))
 	testpb.RegisterTestServiceServer(srv, echo{})
 	done := make(chan error)
-	go func() { done <- srv.Serve(lis) }()
+	go func() { done <- srv.Serve(k.Listen(lis)) }()
 	cc := clientCreds(addr)
+	dial := func(ctx context.Context, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		return k.Client(c), nil
+	}
 	var clients []testpb.TestServiceClient
 	for range 20 {
-		conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(cc))
+		conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(cc), grpc.WithContextDialer(dial))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,11 +35,11 @@ type Config struct {
 
 // New returns a connection over raw, which it owns from then on.
 //
-// The connection is a readyreader.Layer, too. If raw is a TCP or unix socket, or a wrapper that only embeds
-// one, and the system allows it, the connection is read and written without waiting. Over another layer it
-// waits in that layer's calls.
+// The connection is a readyreader.Layer, too. If raw is a TCP or unix socket, or a wrapper that leaves its reads
+// to one, and the system allows it, the connection is read without waiting, and also written if raw's Write is
+// the socket's. Over another layer it waits in that layer's calls.
 func New(raw net.Conn, cfg Config) (net.Conn, error) {
-	return newOver(raw, cfg, readyreader.OverSocket(raw))
+	return newOver(raw, cfg, readyreader.ReadsSocket(raw))
 }
 
 // Over is New for something that is no socket. It uses raw without waiting if it can; ok says whether it
@@ -50,12 +50,12 @@ func Over(raw net.Conn, cfg Config) (c *Socket, ok bool, err error) {
 	return c, ok, err
 }
 
-// newOver is New. It uses raw without waiting only if try is true, if raw can be used so, and if the socket
-// of raw alone tells when to read again: see reader.init.
+// newOver is New. It reads raw without waiting only if try is true, and raw can be read so: then the socket
+// of raw alone tells when to read again.
 func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
 	c := &conn{Conn: raw}
 	s := readyreader.NewSocket(raw)
-	try = try && s.Can().Has(readyreader.ReadsReady|readyreader.TriesReads|readyreader.TriesWrites)
+	try = try && s.Can().Has(readyreader.ReadsReady|readyreader.TriesReads)
 	if err := c.init(s, try, &cfg); err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (c *conn) unlockWrite() {
 	}
 }
 
-// Socket is a connection that never waits if it is asked not to.
+// Socket is a connection that never waits for input if it is asked not to.
 type Socket struct{ *conn }
 
 var (
@@ -205,7 +205,7 @@ var (
 
 // Can implements readyreader.Layer.
 func (c *Socket) Can() readyreader.Ability {
-	return c.conn.Can() | readyreader.TriesReads | readyreader.TriesWrites | readyreader.TakesVectors
+	return c.conn.Can() | readyreader.TriesReads | readyreader.TakesVectors | c.out.sock.Can()&readyreader.TriesWrites
 }
 
 // TryRead implements readyreader.Layer.

@@ -367,17 +367,25 @@ type wrapper struct{ net.Conn }
 
 func (w *wrapper) Read(p []byte) (int, error) { return w.Conn.Read(p) }
 
+// ownWrites reads as a socket does, and has a Write of its own.
+type ownWrites struct{ net.Conn }
+
+func (o *ownWrites) ReadsOf() net.Conn           { return o.Conn }
+func (o *ownWrites) Write(p []byte) (int, error) { return o.Conn.Write(p) }
+
 func TestInterfaces(t *testing.T) {
 	a, b := rawPair(t, "tcp")
 	c, d := rawPair(t, "tcp")
+	e, _ := rawPair(t, "tcp")
 	for name, tt := range map[string]struct {
 		raw       net.Conn
 		pollable  bool
-		syscallee bool
+		ownWrites bool
 	}{
 		"tcp":     {a, true, false},
 		"wrapped": {&wrapper{Conn: b}, false, false},
 		"embeds":  {struct{ net.Conn }{d}, true, false},
+		"writes":  {&ownWrites{e}, true, true},
 		"layered": {wrap(t, c, Config{}), false, false},
 	} {
 		if tt.pollable {
@@ -391,6 +399,9 @@ func TestInterfaces(t *testing.T) {
 		want := readyreader.ReadsReady | readyreader.HoldsBytes
 		if tt.pollable {
 			want |= readyreader.TriesReads | readyreader.TriesWrites | readyreader.TakesVectors
+		}
+		if tt.ownWrites {
+			want &^= readyreader.TriesWrites
 		}
 		if can := s.Can(); can != want {
 			t.Errorf("%s: it can do %b, want %b", name, can, want)

@@ -30,8 +30,8 @@ const (
 	TakesVectors
 	// HoldsBytes: the Layer may hold a part of a record, as TLS does.
 	HoldsBytes
-	// OnSocket: the Layer reads and writes a socket, or a wrapper around one, and has written all that it
-	// took.
+	// OnSocket: the Layer reads a socket, or a wrapper around one, writes the same or a wrapper around it, and
+	// has written all that it took.
 	OnSocket
 )
 
@@ -277,7 +277,14 @@ const (
 )
 
 // Can implements Layer; so do all below.
-func (s *splitConn) Can() Ability { return s.Layer.Can()&readAbilities | s.writes.Can()&writeAbilities }
+func (s *splitConn) Can() Ability {
+	reads, writes := s.Layer.Can(), s.writes.Can()
+	can := reads&readAbilities | writes&writeAbilities
+	if !writes.Has(HoldsBytes) {
+		can |= reads & OnSocket // only reads are waited for
+	}
+	return can
+}
 
 // Drained returns false, so that callers look for input themselves.
 func (s *splitConn) Drained() bool { return false }

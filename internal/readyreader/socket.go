@@ -108,6 +108,10 @@ func IsSocket(conn net.Conn) bool {
 	return false
 }
 
+// ReadsSocket reports whether nothing happens between conn's reads and a socket: conn is a socket, or a wrapper
+// that leaves reading to one, or only counts what it reads. Its Write may do anything.
+func ReadsSocket(conn net.Conn) bool { return isSocket(descend(conn, inward)) }
+
 // OverSocket reports whether nothing happens between conn and a socket: conn is a socket, or a wrapper that
 // leaves reading and writing to a socket that it embeds.
 func OverSocket(conn net.Conn) bool {

@@ -20,7 +20,7 @@ import (
 // socket, if its layout is not known (see package tlsbuf), or if opts does not ask for Release.
 func Adopt(conn net.Conn, opts Options) net.Conn {
 	t, ok := readyreader.Innermost(conn).(*tls.Conn)
-	if !ok || t == nil || !readyreader.OverSocket(t.NetConn()) || !opts.Release || !releasable() {
+	if !ok || t == nil || !readyreader.ReadsSocket(t.NetConn()) || !opts.Release || !releasable() {
 		return conn
 	}
 	s := readyreader.NewSocket(t.NetConn())

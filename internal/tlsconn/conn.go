@@ -111,8 +111,9 @@ func (c *Conn) CloseWrite() error {
 	return err
 }
 
-// Close sends close_notify, if there is room for it, and closes the socket. A
-// Read or Write that waits ends with an error.
+// Close sends close_notify, if there is room for it, and closes the socket. Where the connection below has a
+// Write of its own, a goroutine does both, and takes a second at most to close. A Read or Write that waits ends
+// with an error.
 func (c *Conn) Close() error {
 	err := c.tls.Close()
 	c.rmu.Lock()

@@ -300,3 +300,62 @@ func TestCloseDuringHandshake(t *testing.T) {
 		}
 	})
 }
+
+// ownWrites reads as a socket does, says so, and has a Write of its own, which can be made to wait.
+type ownWrites struct {
+	net.Conn
+	wrote chan []byte   // what Write was called with, once this is there
+	hold  chan struct{} // a Write returns when this is closed; nil: at once
+	shut  chan struct{} // is closed by Close
+}
+
+func (o *ownWrites) ReadsOf() net.Conn { return o.Conn }
+
+func (o *ownWrites) Write(p []byte) (int, error) {
+	if o.wrote != nil {
+		o.wrote <- bytes.Clone(p)
+	}
+	if o.hold != nil {
+		<-o.hold
+	}
+	return o.Conn.Write(p)
+}
+
+func (o *ownWrites) Close() error {
+	close(o.shut)
+	return o.Conn.Close()
+}
+
+// At Close a Write that is the wrapper's own gets the alert, and does not hold Close. The connection is closed
+// after it, or, if it takes too long, without it.
+func TestCloseNotifiesByOwnWrite(t *testing.T) {
+	for _, sleeps := range []bool{false, true} {
+		a, b := sockets(t, "tcp")
+		below := &ownWrites{Conn: a, shut: make(chan struct{})}
+		if !readyreader.NewSocket(below).Can().Has(readyreader.TriesReads) {
+			t.Skip("this system can't read a socket without waiting")
+		}
+		m := mode{version: tls.VersionTLS12, release: releasable()}
+		ours, peer := newConn(t, below, m.config(), false, m.release), tls.Server(b, m.config())
+		shake(t, ours, peer)
+		exchange(t, ours, peer, pattern(100))
+		below.wrote = make(chan []byte, 1)
+		if sleeps {
+			below.hold = make(chan struct{})
+		}
+		ours.Close()
+		if record := <-below.wrote; record[0] != 21 { // RFC 5246, section 6.2.1: an alert
+			t.Errorf("a record of type %d was written", record[0])
+		}
+		<-below.shut
+		if sleeps {
+			close(below.hold)
+		}
+		if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
+			t.Errorf("the peer read %v", err)
+		}
+		if err := second(ours.Write([]byte("x"))); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Write after Close: %v", err)
+		}
+	}
+}

@@ -53,13 +53,44 @@ func (w *wire) Close() error {
 	if !c.open.Load() {
 		return c.raw.Close()
 	}
-	if c.out.send.TryLock() {
-		_ = c.flush(c.sock.TryWrite)
-		c.out.send.Unlock()
+	if !c.out.send.TryLock() {
+		err := c.raw.Close() // ends the write that is under way
+		c.shutOutbox()
+		return err
 	}
+	defer c.out.send.Unlock()
+	if !c.sock.Can().Has(readyreader.TriesWrites) {
+		return c.closeAfterWrite()
+	}
+	_ = c.flush(c.sock.TryWrite)
 	err := c.raw.Close()
 	c.shutOutbox()
 	return err
+}
+
+// lastWrite bounds how long a wrapper's Write may take for what is left at Close.
+const lastWrite = time.Second
+
+// closeAfterWrite closes a connection whose Write is a wrapper's own, and may sleep. A goroutine writes what is
+// left, which nobody else can do any more, and closes the connection then, or after lastWrite. send is held.
+func (c *Conn) closeAfterWrite() error {
+	b, p, err := c.out.take()
+	c.shutOutbox()
+	if err != nil || len(b) == 0 {
+		if p != nil {
+			c.intake.Pool.Put(p)
+		}
+		return c.raw.Close()
+	}
+	late := time.AfterFunc(lastWrite, func() { _ = c.raw.Close() })
+	go func() {
+		_, _ = c.sock.Write(b)
+		c.intake.Pool.Put(p)
+		if late.Stop() {
+			_ = c.raw.Close()
+		}
+	}()
+	return nil
 }
 
 func (w *wire) LocalAddr() net.Addr { return w.raw.LocalAddr() }

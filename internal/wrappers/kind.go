@@ -60,6 +60,7 @@ func Kinds() []Kind {
 		{Name: "tunnel", Server: newTunnel, WhyNot: "is no socket", WhyNotUnix: "is no socket"},
 		{Name: "opts in", Server: func(c net.Conn) net.Conn { return &optsIn{plain{c}} }},
 		{Name: "counts, and says so", Server: func(c net.Conn) net.Conn { return &tellsCounts{meter{Conn: c}} }, Shared: true},
+		{Name: "counts reads, and says so", Server: newCountsReads, Shared: true},
 		{
 			Name: "reads when ready", Server: func(c net.Conn) net.Conn { return &waits{plain{c}} },
 			WhyNot: inReadOnReady, WhyNotTLS: "is no socket", WhyNotUnix: inReadOnReady,
@@ -68,6 +69,11 @@ func Kinds() []Kind {
 			Name: "the program's TLS", Secures: true,
 			Server: func(c net.Conn) net.Conn { return tls.Server(c, server) },
 			Client: func(c net.Conn) net.Conn { return tls.Client(c, client) },
+		},
+		{
+			Name: "the program's TLS over counted reads", Secures: true,
+			Server: func(c net.Conn) net.Conn { return tls.Server(newCountsReads(c), server) },
+			Client: func(c net.Conn) net.Conn { return tls.Client(newCountsReads(c), client) },
 		},
 	}
 	for i := range kinds {

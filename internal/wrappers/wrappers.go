@@ -229,6 +229,14 @@ func (m *tellsCounts) WritesOf() net.Conn { return m.Conn }
 func (m *tellsCounts) CountRead(n int)    { m.in.Add(int64(n)) }
 func (m *tellsCounts) CountWritten(n int) { m.out.Add(int64(n)) }
 
+// countsReads counts, and says so of its reads only. Its Write is its own.
+type countsReads struct{ meter }
+
+func newCountsReads(c net.Conn) net.Conn { return &countsReads{meter{Conn: c}} }
+
+func (m *countsReads) ReadsOf() net.Conn { return m.Conn }
+func (m *countsReads) CountRead(n int)   { m.in.Add(int64(n)) }
+
 // waits implements ReadyReader of package experimental.
 type waits struct{ plain }
 

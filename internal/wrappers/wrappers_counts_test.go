@@ -20,6 +20,10 @@ func TestCountsAreExact(t *testing.T) {
 			m := &tellsCounts{meter{Conn: c}}
 			return m, &m.meter
 		}},
+		{"told of reads", func(c net.Conn) (net.Conn, *meter) {
+			m := &countsReads{meter{Conn: c}}
+			return m, &m.meter
+		}},
 	} {
 		for _, s := range []setting{{network: "tcp"}, {network: "unix"}, {network: "tcp", secure: true}} {
 			server, client := make(chan *meter, 1), make(chan *meter, 1)
