@@ -56,16 +56,13 @@ func (c servedCall) Send(p transport.Payload) error {
 // Reply sends the one message of a unary call and ends it.
 func (c servedCall) Reply(p transport.Payload) error {
 	c.watch.introduce()
-	err := c.serverCall.Reply(p)
-	c.hurry()
-	return err
+	return c.serverCall.Reply(p)
 }
 
 // Finish ends the call with st. A nil st stands for OK.
 func (c servedCall) Finish(st *status.Status) error {
 	c.watch.finishing(st)
 	err := c.serverCall.Finish(st)
-	c.hurry()
 	c.watch.finished(err)
 	return err
 }
@@ -79,21 +76,12 @@ type watchedCall interface {
 	HeaderSent() bool
 	Trailers() metadata.MD
 	IsPlain() bool
-	Flush()
 }
 
 var (
 	_ watchedCall = (*transport.ServerStream)(nil)
 	_ watchedCall = (*transport.HandlerStream)(nil)
 )
-
-// hurry sends the end of a call before its watch is told of it. Without it the transport may not send the
-// end until HandleStream returns, and the program's stats handlers may take long.
-func (c servedCall) hurry() {
-	if c.watch != nil {
-		c.watch.below.Flush()
-	}
-}
 
 // serverWatch tells those that watch an RPC, and knows what they have been told: plugins of telemetry, the
 // server's stats handlers and the binary log. It tells them of InHeader, Begin, the messages, OutHeader
@@ -130,7 +118,9 @@ func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCal
 		return servedCall{st, nil}, ctx
 	}
 	w := &serverWatch{below: st.(watchedCall), handlers: s.opts.stats, log: log}
-	w.below.Watched()
+	if len(s.opts.stats) > 0 || len(s.opts.telemetry) > 0 { // the log is told before the end is sent
+		w.below.Watched()
+	}
 	if m != nil {
 		w.streams, _ = m.streams()
 	}

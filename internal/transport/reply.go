@@ -33,8 +33,8 @@ func (r *reply) Leaves() (first bool) {
 	return first
 }
 
-// Watched says that the handler's goroutine tells programs of the reply after it is queued. They take what
-// time they like, and the handler counts as running meanwhile.
+// Watched says that who ends the call tells programs of that after it is queued. They take what time they
+// like, and the handler counts as running meanwhile.
 func (r *reply) Watched() { r.watched = true }
 
 // coldState is state that few streams need.

@@ -193,7 +193,13 @@ func (s *ServerStream) takeHeaders(f *h2.Frames) {
 // sendEnd is send for the frames that end the call. The handler's goroutine ends soon after, and may wait
 // for the connection then: see handled. The owner of a call that was handed over may not wait. done says
 // that the caller is the handler's goroutine, and runs nothing before its end that may take long.
+//
+// If programs are told of the end next, another goroutine writes. The caller, which goes on meanwhile, has
+// most often told them by the time the client knows, and however long they take, the client does not wait.
 func (s *ServerStream) sendEnd(f h2.Frames, done bool) error {
+	if s.watched {
+		return s.sent(&f, s.h2.SendSoon(f))
+	}
 	if s.owner != nil {
 		return s.send(f)
 	}

@@ -52,6 +52,21 @@ func (s *Stream) SendLast(f protocol.Frames, done bool) error {
 	return err
 }
 
+// SendSoon is Send for a goroutine that has something to do first. Another goroutine writes.
+func (s *Stream) SendSoon(f protocol.Frames) error {
+	c := s.conn.lock()
+	err := c.core.Queue(&s.core, &f, c.wire.LeastPiece())
+	token, gathers := c.core.TakeToken(), c.gathers()
+	c.unlock()
+	switch w := (*writer)(c); {
+	case token && gathers:
+		(*Conn)(w).ground().Go((*gatheringWriter)(w))
+	case token:
+		w.pass()
+	}
+	return err
+}
+
 // Queue is Send for the reader, within a call of its Handler or Receiver. What is queued is written
 // when the batch ends.
 func (s *Stream) Queue(f protocol.Frames) error {

@@ -10,8 +10,10 @@ import (
 	"testing/synctest"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/protocol"
+	"google.golang.org/grpc/internal/warm"
 )
 
 func TestClientCall(t *testing.T) {
@@ -51,6 +53,48 @@ func TestServerCall(t *testing.T) {
 		if at := p.conn.core.State(); at.Orphans != 0 || at.Streams != 0 {
 			t.Errorf("%d orphans, %d streams", at.Orphans, at.Streams)
 		}
+	})
+}
+
+// heldTasks is a kernel that runs tasks at once, or keeps them.
+type heldTasks struct {
+	park.Kernel // nil: there are no sockets
+	holds       bool
+	held        []warm.Task
+}
+
+func (k *heldTasks) Go(t warm.Task) {
+	if k.holds {
+		k.held = append(k.held, t)
+		return
+	}
+	go t.Run()
+}
+
+// SendSoon leaves all writing to another goroutine, one for all that is queued until that runs.
+func TestSendSoon(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		k := new(heldTasks)
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{Driver: DriverConfig{Ground: park.NewGround(k)}}})
+		p.send(p.request(1, true), p.request(3, true))
+		k.holds = true
+		for _, id := range []uint32{1, 3} {
+			f := message("pong")
+			f.Headers, f.Trailers = response, trailers
+			if err := p.role.stream(id).SendSoon(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.want()
+		if len(k.held) != 1 {
+			t.Fatalf("%d tasks, want 1", len(k.held))
+		}
+		k.holds = false
+		k.held[0].Run()
+		p.want(`HEADERS 1 :status=200`, `DATA 1 "\x00\x00\x00\x00\x04pong"`, `HEADERS 1 end grpc-status=0`,
+			`HEADERS 3 :status=200`, `DATA 3 "\x00\x00\x00\x00\x04pong"`, `HEADERS 3 end grpc-status=0`)
+		p.role.done(p.role.stream(1))
+		p.role.done(p.role.stream(3))
 	})
 }
 

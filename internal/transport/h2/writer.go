@@ -21,7 +21,7 @@ import (
 // The token's holder never waits for the socket. When the socket is full, or the holder has written its
 // share, the token goes to a goroutine that is started for it, the flusher, which may wait. If every
 // write may wait (writesWait), only the flusher writes, or a goroutine that has nothing else to do
-// (Stream.Leave).
+// (Stream.Leave). A goroutine that has something else to do first passes the token on (Stream.SendSoon).
 
 const (
 	writeShare = 128 << 10 // the most bytes that a caller writes, for itself and others
@@ -148,6 +148,15 @@ type patientWriter writer
 
 // Run implements warm.Task.
 func (p *patientWriter) Run() { (*writer)(p).writeAll() }
+
+// gatheringWriter is a patientWriter that yields the processor first: see gathers.
+type gatheringWriter writer
+
+// Run implements warm.Task.
+func (g *gatheringWriter) Run() {
+	runtime.Gosched()
+	(*writer)(g).writeAll()
+}
 
 var flushers = sync.Pool{New: func() any { return new(flusher) }}
 
