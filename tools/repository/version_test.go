@@ -17,8 +17,9 @@ import (
 
 const top = "../.."
 
-// records are files that say what was measured or compared with which release. They may name
-// the release, and have to name the current one; the rest has it from version.go.
+// records are files that say what was compared with which release, or how to use it. They may name the release,
+// and have to name the current one; the rest has it from version.go. Any file may say that something was
+// "measured with" a release, and keeps that until it is measured again.
 var records = []string{
 	"CHANGELOG.md",
 	"README.md",
@@ -31,32 +32,64 @@ var history = regexp.MustCompile(`^(docs/upgrade\.md|RELEASING\.md|tools/upgrade
 
 var (
 	required = regexp.MustCompile(`(?m)^(?:require)?\s*google\.golang\.org/grpc (v\S+)`)
+	measured = regexp.MustCompile(`\bmeasured with v[0-9]+\.[0-9]+\.[0-9]+\b`)
 	named    = regexp.MustCompile(`(?:grpc|grpc-go)[ @/\x60]*\s?(v[0-9]+\.[0-9]+\.[0-9]+)\b`)
 )
 
 // TestOneVersion: version.go alone says which release this module stands in for. Each go.mod has
 // to repeat it, as the go command wants one there; each has the same.
 func TestOneVersion(t *testing.T) {
-	version := "v" + grpc.Version
 	eachTextFile(t, func(name string, text []byte) {
-		switch base := filepath.Base(name); {
-		case base == "go.mod" || filepath.Ext(base) == ".mod":
-			for _, m := range required.FindAllSubmatch(text, -1) {
-				if string(m[1]) != version {
-					t.Errorf("%s requires %s; version.go says %s", name, m[1], version)
-				}
-			}
-		case slices.Contains(records, name):
-			for _, m := range named.FindAllSubmatch(text, -1) {
-				if string(m[1]) != version {
-					t.Errorf("%s is a record of %s; version.go says %s", name, m[1], version)
-				}
-			}
-		case name == "version.go" || history.MatchString(name):
-		case bytes.Contains(text, []byte(grpc.Version)) && bytes.Contains(text, []byte("grpc")) && namesRelease(text):
-			t.Errorf("%s names the release %s, which only version.go should: checkout.PublishedVersion reads it there", name, grpc.Version)
+		for _, wrong := range misnamed(name, text) {
+			t.Errorf("%s %s; version.go says v%s, which others read there (checkout.PublishedVersion)", name, wrong, grpc.Version)
 		}
 	})
+}
+
+// misnamed returns what is wrong about the releases that a file names. A figure keeps the release that it was
+// measured with.
+func misnamed(name string, text []byte) (wrong []string) {
+	version := "v" + grpc.Version
+	text = measured.ReplaceAll(text, nil)
+	other := func(pattern *regexp.Regexp, what string) {
+		for _, m := range pattern.FindAllSubmatch(text, -1) {
+			if string(m[1]) != version {
+				wrong = append(wrong, what+" "+string(m[1]))
+			}
+		}
+	}
+	switch base := filepath.Base(name); {
+	case base == "go.mod" || filepath.Ext(base) == ".mod":
+		other(required, "requires")
+	case slices.Contains(records, name):
+		other(named, "is a record of")
+	case name == "version.go" || history.MatchString(name):
+	case bytes.Contains(text, []byte(grpc.Version)) && bytes.Contains(text, []byte("grpc")) && namesRelease(text):
+		wrong = append(wrong, "names the current release")
+	}
+	return wrong
+}
+
+// What is measured with an older release may stay as it is; what a reader is told to do may not.
+func TestMisnamed(t *testing.T) {
+	const current = "v" + grpc.Version
+	for _, tt := range []struct {
+		name, text string
+		wrong      int
+	}{
+		{"README.md", "| idle, measured with v1.2.3 | grpc-go |", 0},
+		{"README.md", "| idle | grpc-go v1.2.3 |", 1},
+		{"README.md", "go get google.golang.org/grpc@v1.2.3, measured with v1.2.3", 1},
+		{"README.md", "go get google.golang.org/grpc@" + current, 0},
+		{"benchmark/README.md", "grpc, measured with " + current, 0},
+		{"benchmark/README.md", "grpc, built with " + current, 1},
+		{"x/go.mod", "require google.golang.org/grpc v1.2.3", 1},
+		{"x/go.mod", "require google.golang.org/grpc " + current, 0},
+	} {
+		if wrong := misnamed(tt.name, []byte(tt.text)); len(wrong) != tt.wrong {
+			t.Errorf("%s: %q: %q", tt.name, tt.text, wrong)
+		}
+	}
 }
 
 // namesRelease reports whether text has the current release's number as a word of its own.
