@@ -6,6 +6,7 @@
 package alarm
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -57,10 +58,7 @@ type deadline struct {
 }
 
 func (l *list) set(o Owner, after time.Duration) {
-	at := now() + after
-	if over := at % step; over > 0 && after >= coarse {
-		at += step - over
-	}
+	at := deadlineAfter(now(), after)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := int(o.Seat().place) - 1
@@ -71,6 +69,20 @@ func (l *list) set(o Owner, after time.Duration) {
 	l.heap[i] = deadline{at, o}
 	l.sift(i)
 	l.arm()
+}
+
+// deadlineAfter returns the time that is after a while from now. If the clock never shows that time, it
+// returns the last one that the clock has: a caller may mean "never" by it, and a sum that wraps around
+// would be the earliest deadline of all.
+func deadlineAfter(now, after time.Duration) time.Duration {
+	at := now + after
+	if after > 0 && (at < now || at > math.MaxInt64-step) {
+		return math.MaxInt64
+	}
+	if over := at % step; over > 0 && after >= coarse {
+		at += step - over
+	}
+	return at
 }
 
 func (l *list) drop(s *Seat) {

@@ -3,6 +3,7 @@
 package alarm
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -111,5 +112,57 @@ func BenchmarkSetDrop(b *testing.B) {
 	}
 	for i := range owners {
 		Drop(owners[i].Seat())
+	}
+}
+
+// signalled closes a channel when it is rung.
+type signalled struct {
+	seat Seat
+	rung chan struct{}
+}
+
+func (s *signalled) Ring()       { close(s.rung) }
+func (s *signalled) Seat() *Seat { return &s.seat }
+
+// TestNever: an owner that is never to be rung keeps no other from being rung, whichever comes first. A
+// bubble is of no use here, as its clock begins below zero, so that no sum wraps around.
+func TestNever(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		var l list
+		never, soon := signalled{rung: make(chan struct{})}, signalled{rung: make(chan struct{})}
+		if first {
+			l.set(&never, math.MaxInt64)
+		}
+		l.set(&soon, time.Millisecond)
+		if !first {
+			l.set(&never, math.MaxInt64)
+		}
+		<-soon.rung
+		l.drop(never.Seat())
+		select {
+		case <-never.rung:
+			t.Error("rung, though it was never to be")
+		default:
+		}
+	}
+}
+
+func TestDeadlineAfter(t *testing.T) {
+	const last = math.MaxInt64
+	for _, c := range []struct{ now, after, want time.Duration }{
+		{1500 * time.Millisecond, time.Second, 2500 * time.Millisecond},
+		{1500 * time.Millisecond, time.Minute, 62 * time.Second},
+		{0, last, last},
+		{1, last, last},
+		{time.Hour, last - time.Hour, last},
+		{time.Hour, last - time.Hour - time.Millisecond, last}, // no whole second is left
+		{time.Second, -2 * time.Second, -time.Second},
+	} {
+		if got := deadlineAfter(c.now, c.after); got != c.want {
+			t.Errorf("%v after %v: %v, want %v", c.after, c.now, got, c.want)
+		}
+	}
+	if at := deadlineAfter(-26*365*24*time.Hour, last); at < last/2 {
+		t.Errorf("never, by the clock of a bubble: %v", at)
 	}
 }

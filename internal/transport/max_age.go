@@ -51,7 +51,8 @@ func jitter(d time.Duration) time.Duration {
 	if tenth == 0 {
 		return d
 	}
-	return d + time.Duration(rand.Int64N(2*tenth+1)-tenth)
+	spread := time.Duration(rand.Int64N(2*tenth+1) - tenth)
+	return d + min(spread, infinity-d) // a sum that wraps around would be over at once
 }
 
 func (t *ageTimers) stop() {

@@ -146,12 +146,15 @@ func (r *reader) wasQuiet(err error) bool {
 	if errors.Is(err, readyreader.ErrWouldBlock) {
 		return true
 	}
-	if !errors.Is(err, os.ErrDeadlineExceeded) || !r.quiet.take() {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	c := r.lock()
+	defer c.unlock()
+	if !r.quiet.take() {
 		return false
 	}
 	r.in.swept = false
-	c := r.lock()
-	defer c.unlock()
 	c.core.Charge(&r.in.act.Intake)
 	c.show()
 	c.resetReadDeadline()

@@ -71,6 +71,11 @@ func (c *locked) resetReadDeadline() {
 	c.wire.readUntil(c.core.ReadBy())
 }
 
+// interruptAsQuiet ends the reader's wait, so that the reader checks whether to park. It must not be called
+// for a connection that rests. The flag and the deadline change only together, with mu held, here and in
+// wasQuiet: a reader that met the deadline without the flag would believe that the connection has failed.
+func (c *locked) interruptAsQuiet() { c.wire.interrupt(&c.quiet) }
+
 // part closes a connection on which everything was said. A server waits for the client to close first,
 // for a while. If it closed its socket with unread input, the system would take back replies that the
 // client has not read yet. It waits also where it can't end its own direction first.

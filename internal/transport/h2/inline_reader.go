@@ -140,10 +140,10 @@ func (i *InlineReader) Leave(err error) {
 	if r.in.act.lending.cut.Swap(false) {
 		c := r.lock()
 		c.resetReadDeadline()
-		c.unlock()
-		if r.quiet.Load() { // this may have cleared the sweeper's deadline, too, which the next reader needs
-			r.wire.interrupt(&r.quiet)
+		if r.quiet.Load() { // this has cleared the sweeper's deadline, too, which the next reader needs
+			c.interruptAsQuiet()
 		}
+		c.unlock()
 	}
 	l := &r.in.act.lending
 	switch {

@@ -62,7 +62,9 @@ func (q *sweptConn) Quiet() {
 		(*reader)(q).slimResting()
 		return
 	}
-	q.wire.interrupt(&q.quiet)
+	c := (*Conn)(q).lock()
+	c.interruptAsQuiet()
+	c.unlock()
 	if (*Conn)(q).whoReads() == lent && q.handle.Kick() {
 		q.handle.Wake() // starts a reader, which parks without what reading needs
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -97,6 +98,52 @@ func (c *waitedConn) RawConn() syscall.RawConn { return c.below.RawConn() }
 func (c *waitedConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	c.before()
 	return c.below.ReadOnReady(size, pool)
+}
+
+// lockedDeadlines is a socket that notes whether Conn.mu was free when its reads were interrupted.
+type lockedDeadlines struct {
+	waitedConn
+	mu interface {
+		TryLock() bool
+		Unlock()
+	}
+	free atomic.Bool
+}
+
+func (c *lockedDeadlines) SetReadDeadline(t time.Time) error {
+	if c.mu.TryLock() {
+		c.mu.Unlock()
+		c.free.Store(true)
+	}
+	return c.waitedConn.SetReadDeadline(t)
+}
+
+// TestInterruptedUnderLock: the sweeper's flag and its deadline change together. A reader that met the
+// deadline alone, as the flag was taken between the two, would believe that the connection has failed.
+func TestInterruptedUnderLock(t *testing.T) {
+	if !park.Supported() {
+		t.Skip("not on this system")
+	}
+	nc, ns := socketPair(t, "unix", 0)
+	defer nc.Close()
+	wc := &lockedDeadlines{waitedConn: waitedConn{Conn: ns, below: readyreader.NewSocket(ns).Layer, before: func() {}}}
+	role := &testRole{}
+	c := New(wc, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, role)
+	wc.mu = &c.mu
+	c.Start()
+	p := &testPeer{t: t}
+	p.enc = newPeerEncoder(p)
+	b := p.fieldBlock(request...)
+	nc.Write(join([]byte(http2.ClientPreface), settings(), raw(fSettings, 1, 0, nil), raw(fHeaders, 1, 1, b[:1])))
+	for range 3 { // sweeps that find the reader waiting for CONTINUATION
+		(*sweptConn)(c).Quiet()
+		until(t, "the reader's answer", func() bool { return !c.quiet.Load() })
+	}
+	c.Close(errors.New("enough"))
+	until(t, "the reader's end", func() bool { return c.Cause() != nil })
+	if wc.free.Load() {
+		t.Error("a read deadline was set without Conn.mu")
+	}
 }
 
 // Where a connection can't park the sweeper is not asked: it would wake the reader for
