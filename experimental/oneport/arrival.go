@@ -105,14 +105,14 @@ func (a *arrival) sniff() error {
 		a.giveUp() // without deadlines it can't wait
 	}
 	defer func() { _ = a.conn.SetDeadline(time.Time{}) }()
-	sock := readyreader.NewSocket(a.conn) // keeps an error that came with bytes
+	a.sock = readyreader.NewSocket(a.conn)
 	for !a.isDone() {
 		until := end
 		if a.mayWait() && !said {
 			until = time.Now().Add(a.port.patience)
 		}
 		a.limit(net.Conn.SetReadDeadline, until)
-		err := a.hear(sock, pool)
+		err := a.hear(pool)
 		switch {
 		case err == nil && !a.isStuck():
 		case err == nil:
@@ -135,24 +135,24 @@ func (a *arrival) sniff() error {
 
 // hear reads what has arrived. If the connection can wait for input without a buffer, hear has none while it
 // waits.
-func (a *arrival) hear(sock readyreader.Layer, pool mem.BufferPool) error {
+func (a *arrival) hear(pool mem.BufferPool) error {
 	var (
 		buf *[]byte
 		n   int
 		err error
 	)
-	if sock.Can().Has(readyreader.ReadsReady) {
-		if buf, n, err = sock.ReadOnReady(bufferSize, pool); err != nil {
+	if a.sock.Can().Has(readyreader.ReadsReady) {
+		if buf, n, err = a.sock.ReadOnReady(bufferSize, pool); err != nil {
 			return err
 		}
 	} else {
 		buf = pool.Get(bufferSize)
-		n, err = sock.Read((*buf)[:bufferSize])
+		n, err = a.sock.Read((*buf)[:bufferSize])
 	}
 	defer pool.Put(buf)
 	a.add((*buf)[:n])
 	if n > 0 && a.isDone() {
-		return nil // the server that gets the connection will see the error again
+		return nil // a.sock returns the error to the server that gets the connection
 	}
 	return err
 }
@@ -188,12 +188,11 @@ func (a *arrival) asGRPC() (net.Conn, error) {
 	switch t := a.secure.(type) {
 	case *tlsconn.Conn:
 		t.GiveBack(a.seen)
+		return &conn{Conn: t, auth: infoOf(a.state)}, nil
 	case *tls.Conn:
-		tlsconn.GiveBack(t, a.seen)
-	default:
-		return &conn{Conn: readyreader.Prefixed(a.raw, a.seen)}, nil
+		return &conn{Conn: a.sock.Prefixed(a.seen), auth: infoOf(a.state)}, nil
 	}
-	return &conn{Conn: a.secure, auth: infoOf(a.state)}, nil
+	return &conn{Conn: a.sock.Prefixed(a.seen)}, nil
 }
 
 func (a *arrival) asHTTP() (net.Conn, error) {
@@ -206,5 +205,5 @@ func (a *arrival) asHTTP() (net.Conn, error) {
 		}
 		return t, nil
 	}
-	return readyreader.Unread(a.raw, a.seen), nil
+	return a.sock.Unread(a.seen), nil
 }

@@ -3,6 +3,7 @@
 package oneport
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -19,6 +20,57 @@ type lastWords struct {
 }
 
 func (l *lastWords) Read(p []byte) (int, error) { return copy(p, l.said), io.EOF }
+
+// goneWords is one that says only once why the stream has ended.
+type goneWords struct {
+	lastWords
+	why error
+}
+
+func (g *goneWords) Read(p []byte) (int, error) {
+	n, _ := g.lastWords.Read(p)
+	err := g.why
+	g.said, g.why = "", io.EOF
+	return n, err
+}
+
+// readyGone is one with a ReadOnReady of its own.
+type readyGone struct{ goneWords }
+
+func (r *readyGone) Read(p []byte) (int, error) { return r.goneWords.Read(p) }
+
+func (r *readyGone) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	buf := pool.Get(size)
+	n, err := r.Read((*buf)[:size])
+	return buf, n, err
+}
+
+// TestPassesTheErrorOn: the server that gets a connection reads what was heard, and then the error that came with it.
+func TestPassesTheErrorOn(t *testing.T) {
+	reset := errors.New("reset")
+	for said, v := range map[string]verdict{"GET / HTTP/1.0\r\n\r\n": forHTTP, string(hello(headers(request("application/grpc")))): forGRPC} {
+		for name, c := range map[string]net.Conn{
+			"Read":        &goneWords{lastWords{said: said}, reset},
+			"ReadOnReady": &readyGone{goneWords{lastWords{said: said}, reset}},
+		} {
+			a := arrival{conn: c, raw: c, sock: readyreader.NewSocket(c)}
+			if err := a.hear(mem.DefaultBufferPool()); err != nil || !a.isDone() || a.v != v {
+				t.Fatalf("%s: %v, done %t, %v", name, err, a.isDone(), a.v)
+			}
+			as := a.asHTTP
+			if v == forGRPC {
+				as = a.asGRPC
+			}
+			nc, err := as()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(nc); err != reset || string(got) != said {
+				t.Errorf("%s: %q of %q, %v", name, got, said, err)
+			}
+		}
+	}
+}
 
 // readyWords does so in a ReadOnReady of its own: see package experimental.
 type readyWords struct{ lastWords }
@@ -55,11 +107,10 @@ func TestHearsLastWords(t *testing.T) {
 			"Read":        &lastWords{said: said},
 			"ReadOnReady": &readyWords{lastWords{said: said}},
 		} {
-			a, pool := arrival{conn: c}, lending{BufferPool: mem.DefaultBufferPool()}
-			sock := readyreader.NewSocket(c)
-			err := a.hear(sock, &pool)
+			a, pool := arrival{conn: c, sock: readyreader.NewSocket(c)}, lending{BufferPool: mem.DefaultBufferPool()}
+			err := a.hear(&pool)
 			if err == nil && !a.isDone() {
-				err = a.hear(sock, &pool)
+				err = a.hear(&pool)
 			}
 			if err != want || string(a.seen) != said || a.isDone() != (want == nil) {
 				t.Errorf("%s: heard %q of %q, %v; done %t", name, a.seen, said, err, a.isDone())

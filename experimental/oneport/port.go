@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 var logger = grpclog.Component("oneport")
@@ -171,6 +172,8 @@ type arrival struct {
 	port *Port
 	raw  net.Conn
 	conn net.Conn // raw, or the TLS connection over it once the handshake is done
+	// sock is conn as sniff reads it. It keeps an error that came with the client's words.
+	sock readyreader.Socket
 	// secure is the TLS connection, a *tls.Conn or a *tlsconn.Conn; nil in plain text.
 	secure secureConn
 	state  tls.ConnectionState

@@ -33,28 +33,27 @@ type Config struct {
 	LowWater bool
 }
 
-// New returns a connection over raw, which it owns from then on.
+// New returns a connection over s, through which the handshake has read, and which it owns from then on.
 //
-// The connection is a readyreader.Layer, too. If raw is a TCP or unix socket, or a wrapper that leaves its reads
-// to one, and the system allows it, the connection is read without waiting, and also written if raw's Write is
+// The connection is a readyreader.Layer, too. If s is a TCP or unix socket, or a wrapper that leaves its reads
+// to one, and the system allows it, the connection is read without waiting, and also written if s's Write is
 // the socket's. Over another layer it waits in that layer's calls.
-func New(raw net.Conn, cfg Config) (net.Conn, error) {
-	return newOver(raw, cfg, readyreader.ReadsSocket(raw))
+func New(s readyreader.Socket, cfg Config) (net.Conn, error) {
+	return newOver(s, cfg, readyreader.ReadsSocket(s.Conn))
 }
 
 // Over is New for something that is no socket. It uses raw without waiting if it can; ok says whether it
 // does.
 func Over(raw net.Conn, cfg Config) (c *Socket, ok bool, err error) {
-	nc, err := newOver(raw, cfg, true)
+	nc, err := newOver(readyreader.NewSocket(raw), cfg, true)
 	c, ok = nc.(*Socket)
 	return c, ok, err
 }
 
-// newOver is New. It reads raw without waiting only if try is true, and raw can be read so: then the socket
-// of raw alone tells when to read again.
-func newOver(raw net.Conn, cfg Config, try bool) (net.Conn, error) {
-	c := &conn{Conn: raw}
-	s := readyreader.NewSocket(raw)
+// newOver is New. It reads s without waiting only if try is true, and s can be read so: then the socket below
+// alone tells when to read again.
+func newOver(s readyreader.Socket, cfg Config, try bool) (net.Conn, error) {
+	c := &conn{Conn: s.Conn}
 	try = try && s.Can().Has(readyreader.ReadsReady|readyreader.TriesReads)
 	if err := c.init(s, try, &cfg); err != nil {
 		return nil, err

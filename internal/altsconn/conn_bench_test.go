@@ -147,8 +147,8 @@ func benchmarkMemory(b *testing.B, use func(c, peer net.Conn)) {
 		lent := imem.Default().Stats().Buffers
 		made := make([]net.Conn, 0, 2*conns)
 		for i := 0; i < len(raws); i += 2 {
-			s, _ := New(raws[i], Config{Protocol: AES128GCMRekey, Key: secret, MaxRecord: MaxRecord})
-			r, _ := New(raws[i+1], Config{Protocol: AES128GCMRekey, Key: secret, MaxRecord: MaxRecord, Side: Server})
+			s, _ := New(readyreader.NewSocket(raws[i]), Config{Protocol: AES128GCMRekey, Key: secret, MaxRecord: MaxRecord})
+			r, _ := New(readyreader.NewSocket(raws[i+1]), Config{Protocol: AES128GCMRekey, Key: secret, MaxRecord: MaxRecord, Side: Server})
 			use(s, r)
 			made = append(made, s, r)
 		}

@@ -417,7 +417,7 @@ func TestNewErrors(t *testing.T) {
 	a, _ := net.Pipe()
 	defer a.Close()
 	for _, cfg := range []Config{{}, {Protocol: "ALTSRP_X", Key: make([]byte, 16)}, {Protocol: AES128GCM}} {
-		if _, err := New(a, cfg); err == nil {
+		if _, err := New(readyreader.NewSocket(a), cfg); err == nil {
 			t.Errorf("%+v: no error", cfg)
 		}
 	}
@@ -449,7 +449,7 @@ func (t *trying) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 // read without waiting.
 func TestLayerThatIsWaitedForInRead(t *testing.T) {
 	a, b := rawPair(t, "tcp")
-	c, err := newOver(&trying{Conn: a}, Config{Protocol: AES128GCMRekey, Key: key(AES128GCMRekey), Pool: newPool(t)}, true)
+	c, err := newOver(readyreader.NewSocket(&trying{Conn: a}), Config{Protocol: AES128GCMRekey, Key: key(AES128GCMRekey), Pool: newPool(t)}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	imem "google.golang.org/grpc/internal/mem"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/testutils"
 )
 
@@ -50,9 +51,9 @@ func wrap(t testing.TB, raw net.Conn, cfg Config) net.Conn {
 	cfg.Key = key(cfg.Protocol)
 	over := New
 	if _, ok := raw.(interface{ scripted() }); ok {
-		over = func(raw net.Conn, cfg Config) (net.Conn, error) { return newOver(raw, cfg, true) }
+		over = func(s readyreader.Socket, cfg Config) (net.Conn, error) { return newOver(s, cfg, true) }
 	}
-	c, err := over(raw, cfg)
+	c, err := over(readyreader.NewSocket(raw), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

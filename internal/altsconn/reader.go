@@ -61,7 +61,7 @@ func (r *reader) init(s readyreader.Socket, try bool, keys *crypter, pool mem.Bu
 	if s.Can().Has(readyreader.ReadsReady) {
 		r.src, r.floor, r.most = s.Layer, minChunk, maxChunk
 	} else {
-		r.src, r.floor, r.most = &blocking{Conn: s.Conn}, minBlind, maxBlind
+		r.src, r.floor, r.most = &blocking{ReadWriter: s.Layer}, minBlind, maxBlind
 	}
 	r.chunk = r.floor
 }
@@ -318,7 +318,7 @@ func (r *reader) inputError(err error) error {
 // blocking reads a connection that can't be waited for without a buffer. It holds one during the read.
 type blocking struct {
 	readyreader.BaseLayer
-	net.Conn
+	io.ReadWriter // a Layer, which returns an error that comes with bytes at the next read
 }
 
 func (b *blocking) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {

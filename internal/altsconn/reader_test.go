@@ -4,10 +4,12 @@ package altsconn
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"testing"
 
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 )
 
@@ -29,6 +31,45 @@ func (c *lastConn) Read(p []byte) (int, error) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+// plainEnd is a connection about which nothing is known, and which says only once how it has ended.
+type plainEnd struct {
+	last lastConn
+	net.Conn
+	err error
+}
+
+func (c *plainEnd) Read(p []byte) (int, error) {
+	n, err := c.last.Read(p)
+	if err != nil {
+		err, c.err = c.err, io.EOF
+	}
+	return n, err
+}
+
+// TestErrorComesAfterLastRecord: an error that comes together with the last record, or with the last bytes of the
+// handshake, is returned after what was sent before it.
+func TestErrorComesAfterLastRecord(t *testing.T) {
+	want, reset := random(300), errors.New("reset")
+	rec := newSealer(t, Server).record(want)
+	for _, early := range []int{0, 100, len(rec)} { // what the handshake has read
+		raw, _ := rawPair(t, "pipe")
+		s := readyreader.NewSocket(&plainEnd{lastConn{parts: [][]byte{rec}}, raw, reset})
+		leftover := make([]byte, early)
+		if _, err := io.ReadFull(s, leftover); err != nil {
+			t.Fatal(err)
+		}
+		c, err := New(s, Config{Side: Client, Protocol: AES128GCMRekey, Key: key(AES128GCMRekey), Leftover: leftover, Pool: newPool(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(c)
+		if err != reset || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes early: read %d of %d bytes, %v", early, len(got), len(want), err)
+		}
+		c.Close()
+	}
 }
 
 func (c *lastConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {

@@ -215,7 +215,7 @@ func TestLayerHoldsBack(t *testing.T) {
 			a, b := rawPair(t, "tcp")
 			h := &holding{Conn: a, err: err}
 			cfg := Config{Protocol: AES128GCMRekey, Key: key(AES128GCMRekey), Pool: newPool(t)}
-			c, nerr := newOver(h, cfg, try)
+			c, nerr := newOver(readyreader.NewSocket(h), cfg, try)
 			if nerr != nil {
 				t.Fatal(nerr)
 			}

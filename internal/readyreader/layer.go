@@ -182,18 +182,39 @@ func (BaseLayer) Retained() int { return 0 }
 // CountIn has nothing to count.
 func (BaseLayer) CountIn(*atomic.Int64) {}
 
-// plainConn is a connection about which nothing is known.
+// plainConn is a connection about which nothing is known. Its Read may return bytes together with an error, which
+// the connection need not return again: plainConn returns it with the next read.
 type plainConn struct {
 	BaseLayer
 	net.Conn
+	late error // that the next read returns. Owned by the reader.
+}
+
+// Read implements Layer.
+func (c *plainConn) Read(p []byte) (int, error) {
+	if c.late != nil {
+		return 0, c.late
+	}
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.keep(err)
+		err = nil
+	}
+	return n, err
+}
+
+// keep stores an error that came with bytes, unless the next read reports it again.
+func (c *plainConn) keep(err error) {
+	if err != nil && !Again(err) && !errors.Is(err, ErrWouldBlock) {
+		c.late = err
+	}
 }
 
 // readyConn is a program's connection, with a ReadOnReady of its own. That may return bytes together with an
-// error, and so may TryRead: a Layer returns the error with the next read.
+// error, too, and so may TryRead.
 type readyConn struct {
 	plainConn
 	waiter readyWaiter
-	late   error // that the next read returns
 }
 
 // readyWaiter is ReadyReader of package experimental.
@@ -207,14 +228,6 @@ func (r *readyConn) Can() Ability { return ReadsReady }
 // ReadOnReady implements Layer.
 func (r *readyConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	return r.readBy(r.waiter.ReadOnReady, size, pool)
-}
-
-// Read implements Layer.
-func (r *readyConn) Read(p []byte) (int, error) {
-	if r.late != nil {
-		return 0, r.late
-	}
-	return r.Conn.Read(p)
 }
 
 // readBy reads by one of the program's methods, and keeps a Layer's contract where the method doesn't.
@@ -232,9 +245,7 @@ func (r *readyConn) readBy(read readFunc, size int, pool mem.BufferPool) (*[]byt
 		}
 		return nil, 0, err
 	}
-	if err != nil && !Again(err) && !errors.Is(err, ErrWouldBlock) { // the next read reports these again
-		r.late = err
-	}
+	r.keep(err)
 	return buf, n, nil
 }
 

@@ -88,6 +88,15 @@ func TestErrorComesAfterItsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool := newTestPool(t)
+	if c := NewSocket(&lastRead{a, "bye", io.ErrClosedPipe}); true {
+		p := make([]byte, 9)
+		if n, err := c.Read(p); n != 3 || err != nil {
+			t.Errorf("Read: %d bytes, %v", n, err)
+		}
+		if n, err := c.Read(p); n != 0 || err != io.ErrClosedPipe {
+			t.Errorf("Read, then: %d bytes, %v", n, err)
+		}
+	}
 	for _, try := range []bool{false, true} {
 		s := NewSocket(&lastBytes{Conn: a, rc: rc, words: "bye"})
 		if !s.Can().Has(ReadsReady | TriesReads) {

@@ -11,31 +11,31 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Prefixed returns a connection whose reads return p, which is kept, and then what conn's reads return. It
-// is for callers that have looked at the beginning of the stream. If conn can be read and written without
-// waiting, so can the result, which must then be used in place of conn; conn stays good for deadlines and
-// Close.
-func Prefixed(conn net.Conn, p []byte) net.Conn {
-	late := prefix{Conn: conn, p: p}
-	s := NewSocket(conn)
+// Prefixed returns a connection whose reads return p, which is kept, and then what s's reads return. It is for
+// callers that have looked at the beginning of the stream through s: an error that came with the last bytes is
+// returned after p. If s can be read and written without waiting, so can the result, which must then be used in
+// place of s; s.Conn stays good for deadlines and Close.
+func (s Socket) Prefixed(p []byte) net.Conn {
+	plain := prefix{Conn: s.Conn, below: s.Layer, p: p}
 	if !s.Can().Has(TriesReads) {
-		return &late
+		return &plain
 	}
-	return &prefixed{prefix: late, below: s.Layer}
+	return &prefixed{prefix: plain}
 }
 
 // Unread does what Prefixed does, for callers that wait in Read.
-func Unread(conn net.Conn, p []byte) net.Conn {
+func (s Socket) Unread(p []byte) net.Conn {
 	if len(p) == 0 {
-		return conn
+		return s.Conn
 	}
-	return &prefix{Conn: conn, p: p}
+	return &prefix{Conn: s.Conn, below: s.Layer, p: p}
 }
 
 // prefix is a connection with bytes in front. Its reads wait.
 type prefix struct {
 	net.Conn
-	p []byte // owned by the reader
+	below Layer  // of Conn
+	p     []byte // owned by the reader
 }
 
 // Read implements net.Conn.
@@ -43,7 +43,7 @@ func (c *prefix) Read(b []byte) (int, error) {
 	if len(c.p) > 0 {
 		return c.take(b), nil
 	}
-	return c.Conn.Read(b)
+	return c.below.Read(b) // it may have input in hand, or an error
 }
 
 // take moves some of the prefix to b.
@@ -80,19 +80,10 @@ func CloseWrite(conn net.Conn) error {
 type prefixed struct {
 	BaseLayer
 	prefix
-	below Layer
 }
 
 // Can implements Layer. It leaves OnSocket out, because there are bytes in front of the socket's.
 func (c *prefixed) Can() Ability { return c.below.Can() &^ (OnSocket | TakesVectors | HoldsBytes) }
-
-// Read implements net.Conn.
-func (c *prefixed) Read(b []byte) (int, error) {
-	if len(c.p) > 0 {
-		return c.take(b), nil
-	}
-	return c.below.Read(b) // it may have input in hand
-}
 
 // ReadOnReady implements Layer.
 func (c *prefixed) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {

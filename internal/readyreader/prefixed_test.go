@@ -4,12 +4,15 @@ package readyreader
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/mem"
 )
 
 // Each way to read returns what comes first, whole, and then the connection's own.
@@ -41,7 +44,7 @@ func TestPrefixed(t *testing.T) {
 		for name, read := range ways {
 			t.Run(name, func(t *testing.T) {
 				self, peer := connPair(t, network)
-				c := Prefixed(self, []byte("one two")).(*prefixed)
+				c := NewSocket(self).Prefixed([]byte("one two")).(*prefixed)
 				mustWrite(t, peer, " three")
 				if err := AwaitInput(c.RawConn()); err != nil {
 					t.Fatal(err)
@@ -72,7 +75,7 @@ func TestPrefixed(t *testing.T) {
 func TestPrefixedIsPollable(t *testing.T) {
 	needsDescriptor(t)
 	self, peer := connPair(t, "tcp")
-	c := Prefixed(self, []byte("abc"))
+	c := NewSocket(self).Prefixed([]byte("abc"))
 	s := NewSocket(c)
 	if !s.Can().Has(TriesReads | TriesWrites) {
 		t.Fatal("it has to be waited for")
@@ -107,7 +110,7 @@ func TestPrefixedIsPollable(t *testing.T) {
 // What is read of a wrapper comes after what is in front of it, and who waits in its Read waits only then.
 func TestPrefixedOverWrapper(t *testing.T) {
 	self, peer := connPair(t, "tcp")
-	c, ok := Prefixed(&reads{self}, []byte("seen")).(*prefixed)
+	c, ok := NewSocket(&reads{self}).Prefixed([]byte("seen")).(*prefixed)
 	if !ok || !c.Can().Has(WaitsInRead) {
 		t.Skip("a wrapper is read with a buffer for life here")
 	}
@@ -129,7 +132,7 @@ func TestPrefixedOverWrapper(t *testing.T) {
 func TestPrefixedPlain(t *testing.T) {
 	a, b := net.Pipe()
 	defer b.Close()
-	c := Prefixed(a, []byte("abc"))
+	c := NewSocket(a).Prefixed([]byte("abc"))
 	go func() { _, _ = b.Write([]byte("def")); b.Close() }()
 	got, err := io.ReadAll(c)
 	if err != nil || string(got) != "abcdef" {
@@ -163,7 +166,7 @@ func TestPrefixedReadFrom(t *testing.T) {
 		} else {
 			self, peer = connPair(t, network)
 		}
-		c := Prefixed(self, nil)
+		c := NewSocket(self).Prefixed(nil)
 		f := fileOf(t, bytes.Repeat([]byte("file"), 1000))
 		sent := make(chan error, 1)
 		go func() {
@@ -181,6 +184,67 @@ func TestPrefixedReadFrom(t *testing.T) {
 		}
 		if err := <-sent; err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// lastRead is a connection whose first Read returns words together with an error. The next ones find the end.
+type lastRead struct {
+	net.Conn
+	words string
+	err   error
+}
+
+func (c *lastRead) Read(p []byte) (int, error) {
+	n, err := copy(p, c.words), c.err
+	c.words, c.err = c.words[n:], io.EOF
+	return n, err
+}
+
+// readyRead is one with a ReadOnReady of its own.
+type readyRead struct{ lastRead }
+
+func (c *readyRead) Read(p []byte) (int, error) { return c.lastRead.Read(p) }
+
+func (c *readyRead) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	buf := pool.Get(size)
+	n, err := c.Read(window(buf, size))
+	return buf, n, err
+}
+
+// TestPrefixedEndsWithTheError: an error that came with the bytes that are in front is returned after them, by each way
+// to read, though the connection below does not return it again.
+func TestPrefixedEndsWithTheError(t *testing.T) {
+	tcp, _ := connPair(t, "tcp")
+	pipe, _ := net.Pipe()
+	want := errors.New("reset")
+	for name, conn := range map[string]func() net.Conn{
+		"plain":   func() net.Conn { return &lastRead{pipe, "abc", want} },
+		"wrapper": func() net.Conn { return &lastRead{tcp, "abc", want} },
+		"ready":   func() net.Conn { return &readyRead{lastRead{pipe, "abc", want}} },
+	} {
+		for way, give := range map[string]func(Socket, []byte) net.Conn{"Prefixed": Socket.Prefixed, "Unread": Socket.Unread} {
+			s, p := NewSocket(conn()), make([]byte, 9)
+			n, err := s.Read(p)
+			if n != 3 || err != nil {
+				t.Fatalf("%s: read %d, %v", name, n, err)
+			}
+			c := give(s, p[:n])
+			if got := make([]byte, n); true {
+				if _, err := io.ReadFull(c, got); err != nil || string(got) != "abc" {
+					t.Errorf("%s, %s: %q, %v", name, way, got, err)
+				}
+			}
+			pool := newTestPool(t)
+			s = NewSocket(c)
+			if s.Can().Has(ReadsReady | TriesReads) {
+				if _, _, err := s.TryRead(9, pool); err != want {
+					t.Errorf("%s, %s: TryRead: %v", name, way, err)
+				}
+			}
+			if n, err := New(s, Options{Pool: pool, Size: 100, Pooled: true}).Read(p); n != 0 || err != want {
+				t.Errorf("%s, %s: then %d bytes, %v", name, way, n, err)
+			}
 		}
 	}
 }

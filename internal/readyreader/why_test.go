@@ -47,10 +47,10 @@ func TestWhyNot(t *testing.T) {
 // The same of one of which something was read before.
 func TestWhyNotAsPrefixed(t *testing.T) {
 	tcp, _ := connPair(t, "tcp")
-	if why := WhyNot(NewSocket(Prefixed(tcp, []byte("x"))), true); why != "" {
+	if why := WhyNot(NewSocket(NewSocket(tcp).Prefixed([]byte("x"))), true); why != "" {
 		t.Error(why)
 	}
-	if c := Prefixed(&forwards{tcp}, []byte("x")); !strings.Contains(WhyNot(NewSocket(c), true), "is no socket") {
+	if c := NewSocket(&forwards{tcp}).Prefixed([]byte("x")); !strings.Contains(WhyNot(NewSocket(c), true), "is no socket") {
 		t.Errorf("%T: %q", c, WhyNot(NewSocket(c), true))
 	}
 }

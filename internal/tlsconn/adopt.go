@@ -39,7 +39,9 @@ type adopted struct {
 	rc       syscall.RawConn
 	rests    bool // ciphers are put to rest: see package keyrest
 
-	shaken bool // the handshake is over. Owned by the reader.
+	// Owned by the reader.
+	shaken bool  // the handshake is over
+	late   error // an error that came with bytes; the next read returns it
 }
 
 // Can implements readyreader.Layer.
@@ -50,18 +52,33 @@ func (a *adopted) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 	if err := a.shake(); err != nil {
 		return nil, 0, err
 	}
-	if !tlsbuf.Of(a.tls).HoldsRecord() {
+	if a.late == nil && !tlsbuf.Of(a.tls).HoldsRecord() {
 		if err := readyreader.AwaitInput(a.rc); err != nil {
 			return nil, 0, err
 		}
 	}
 	buf := pool.Get(size)
-	n, err := a.Conn.Read((*buf)[:min(len(*buf), size)])
+	n, err := a.Read((*buf)[:min(len(*buf), size)])
 	if n > 0 {
-		return buf, n, nil // the error, if any, comes again
+		return buf, n, nil
 	}
 	pool.Put(buf)
 	return nil, 0, err
+}
+
+// Read implements readyreader.Layer. tls.Conn does not repeat all of its errors.
+func (a *adopted) Read(p []byte) (int, error) {
+	if a.late != nil {
+		return 0, a.late
+	}
+	n, err := a.Conn.Read(p)
+	if n > 0 {
+		if err != nil && !readyreader.Again(err) {
+			a.late = err
+		}
+		err = nil
+	}
+	return n, err
 }
 
 // shake runs the handshake. Until that is over, the first goroutine that writes may be using tls.Conn's
@@ -78,7 +95,7 @@ func (a *adopted) shake() error {
 // TryRead implements readyreader.Layer. It reads nothing: ReadOnReady has to read what there is, because
 // that may be less than a record.
 func (a *adopted) TryRead(int, mem.BufferPool) (*[]byte, int, error) {
-	if a.shaken && !tlsbuf.Of(a.tls).HoldsRecord() && !readyreader.HasInput(a.rc) {
+	if a.shaken && a.late == nil && !tlsbuf.Of(a.tls).HoldsRecord() && !readyreader.HasInput(a.rc) {
 		return nil, 0, readyreader.ErrWouldBlock
 	}
 	return nil, 0, os.ErrDeadlineExceeded

@@ -7,6 +7,7 @@ package tlsconn
 import (
 	"bytes"
 	"crypto/tls"
+	"io"
 	"net"
 
 	"google.golang.org/grpc/internal/tlsconn/tlsbuf"
@@ -27,16 +28,20 @@ func GiveBack(t *tls.Conn, p []byte) {
 	*input = *bytes.NewReader(append(p, rest...))
 }
 
-// GiveBack makes reads return p first, which c keeps. Only the reader may call it, after the handshake.
+// GiveBack makes reads return p first, which c keeps, and then the error that came with it, if any. Only the reader
+// may call it, after the handshake.
 func (c *Conn) GiveBack(p []byte) {
 	c.rmu.Lock()
 	defer c.rmu.Unlock()
 	GiveBack(c.tls, p)
 	c.intake.dry = false
+	if c.rerr != nil {
+		c.intake.end, c.rerr = c.rerr, nil
+	}
 }
 
 // Surrender returns the connection as crypto/tls alone would have it: a tls.Conn over the connection that
-// New was given. Its reads return p first, which it keeps. Surrender may be called after the handshake,
+// New was given. Its reads return p first, which it keeps, and then the error that came with it, if any. Surrender may be called after the handshake,
 // while nobody reads or writes. Afterwards c must not be used, except that it has to be closed after an
 // error.
 func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
@@ -56,9 +61,21 @@ func (c *Conn) Surrender(p []byte) (*tls.Conn, error) {
 	b.Feed(c.unread())
 	c.intake.Drop()
 	c.retained.Set(0)
-	tlsbuf.SetConn(c.tls, c.raw)
+	if c.rerr == nil || c.rerr == io.EOF { // tls.Conn repeats the end of the stream
+		tlsbuf.SetConn(c.tls, c.raw)
+	} else {
+		tlsbuf.SetConn(c.tls, &failed{c.raw, c.rerr})
+	}
 	return c.tls, nil
 }
+
+// failed is a connection of which reads fail.
+type failed struct {
+	net.Conn
+	err error
+}
+
+func (f *failed) Read([]byte) (int, error) { return 0, f.err }
 
 // unread returns a copy of the ciphertext that was read and not decrypted. rmu is held.
 func (c *Conn) unread() []byte {

@@ -7,6 +7,7 @@ package tlsconn
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -97,6 +98,56 @@ func TestSurrenderClosed(t *testing.T) {
 		server.Close()
 		if _, err := server.Surrender(p); err == nil {
 			t.Error("no error")
+		}
+	})
+}
+
+// TestGiveBackBeforeTheEnd: what was read together with the end of the stream is read again before the end.
+func TestGiveBackBeforeTheEnd(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		for name, give := range map[string]func(*Conn, []byte) (net.Conn, error){
+			"GiveBack":  func(c *Conn, p []byte) (net.Conn, error) { c.GiveBack(p); return c, nil },
+			"Surrender": func(c *Conn, p []byte) (net.Conn, error) { return c.Surrender(p) },
+		} {
+			client, server, _, _ := memPair(t, m)
+			want := pattern(100)
+			if err := errors.Join(send(client, want), client.CloseWrite()); err != nil {
+				t.Fatal(err)
+			}
+			p := make([]byte, 200)
+			n, err := server.Read(p)
+			if n != len(want) || err != nil || server.rerr != io.EOF {
+				t.Fatalf("%d bytes, %v, then %v", n, err, server.rerr)
+			}
+			c, err := give(server, p[:n])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %d bytes, %v", name, len(got), err)
+			}
+		}
+	})
+}
+
+// TestGiveBackKeepsTheError: an error that came with what was read comes after it, even one that tls.Conn does not repeat.
+func TestGiveBackKeepsTheError(t *testing.T) {
+	forEachMode(t, func(t *testing.T, m mode) {
+		for name, give := range map[string]func(*Conn, []byte) (net.Conn, error){
+			"GiveBack":  func(c *Conn, p []byte) (net.Conn, error) { c.GiveBack(p); return c, nil },
+			"Surrender": func(c *Conn, p []byte) (net.Conn, error) { return c.Surrender(p) },
+		} {
+			client, server, _, _ := memPair(t, m)
+			client.Close()
+			want := errors.New("reset")
+			server.rerr = want
+			c, err := give(server, []byte("abc"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(c); err != want || string(got) != "abc" {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
 		}
 	})
 }

@@ -161,8 +161,11 @@ func (c *Conn) decrypt(p []byte) (n int, err error) {
 // fill reads more ciphertext when what is in hand yields no more plaintext. It does not return an error
 // that ends the stream: it passes that to crypto/tls, which tells what it means.
 func (c *Conn) fill(wait bool) error {
-	if c.closed {
+	switch {
+	case c.closed:
 		return net.ErrClosed
+	case c.intake.end != nil: // what GiveBack gave back came before it
+		return c.filled(c.intake.end)
 	}
 	if c.release && c.intake.Len() > 0 {
 		if err := c.top(); err != readyreader.ErrWouldBlock {

@@ -18,7 +18,7 @@ type wire Conn
 // tls.Conn.Read.
 func (w *wire) Read(p []byte) (int, error) {
 	if !w.open.Load() {
-		return w.raw.Read(p)
+		return w.sock.Read(p) // keeps an error that comes with bytes
 	}
 	in := &w.intake
 	if w.release || in.Len() == 0 { // with release, tls.Conn has it all

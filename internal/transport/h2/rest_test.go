@@ -207,7 +207,7 @@ func TestRestsOverPrefix(t *testing.T) {
 	nc, ns := socketPair(t, "tcp", 0)
 	defer nc.Close()
 	first := join([]byte(http2.ClientPreface), settings(), raw(http2.FramePing, 0, 0, make([]byte, 8)))
-	c := New(readyreader.Prefixed(&metered{Conn: ns}, first), protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, &testRole{})
+	c := New(readyreader.NewSocket(&metered{Conn: ns}).Prefixed(first), protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, StaticWindow: true}, &testRole{})
 	c.Start()
 	defer until(t, "the reader's end", func() bool { return c.Cause() != nil })
 	defer c.Close(errors.New("enough"))

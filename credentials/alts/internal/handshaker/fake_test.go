@@ -56,6 +56,7 @@ type feed struct {
 	net.Conn
 	chunks  [][]byte
 	written []byte
+	last    error // comes with the last chunk, once
 }
 
 func (f *feed) Read(p []byte) (int, error) {
@@ -65,6 +66,9 @@ func (f *feed) Read(p []byte) (int, error) {
 	n := copy(p, f.chunks[0])
 	if f.chunks[0] = f.chunks[0][n:]; len(f.chunks[0]) == 0 {
 		f.chunks = f.chunks[1:]
+	}
+	if len(f.chunks) == 0 {
+		return n, f.last
 	}
 	return n, nil
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/alts/internal/authinfo"
 	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
 	"google.golang.org/grpc/internal/altsconn"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
@@ -47,7 +48,7 @@ func run(ctx context.Context, raw net.Conn, cfg *Config, side altsconn.Side) (ne
 	if cfg.MaxRecord == 0 {
 		cfg.MaxRecord = altsconn.MaxRecord
 	}
-	h := &handshake{ctx: ctx, raw: raw, cfg: cfg, side: side}
+	h := &handshake{ctx: ctx, raw: readyreader.NewSocket(raw), cfg: cfg, side: side}
 	result, err := h.interruptible()
 	if err != nil {
 		return nil, nil, err
@@ -55,7 +56,7 @@ func run(ctx context.Context, raw net.Conn, cfg *Config, side altsconn.Side) (ne
 	if err := check(result); err != nil {
 		return nil, nil, err
 	}
-	c, err := altsconn.New(raw, altsconn.Config{
+	c, err := altsconn.New(h.raw, altsconn.Config{
 		Side:      side,
 		Protocol:  result.GetRecordProtocol(),
 		Key:       result.GetKeyData()[:altsconn.KeySize(result.GetRecordProtocol())],
@@ -74,7 +75,7 @@ func run(ctx context.Context, raw net.Conn, cfg *Config, side altsconn.Side) (ne
 // responses about them with the service.
 type handshake struct {
 	ctx  context.Context
-	raw  net.Conn
+	raw  readyreader.Socket // keeps an error that comes with the peer's last bytes
 	cfg  *Config
 	side altsconn.Side
 
@@ -87,7 +88,7 @@ type handshake struct {
 // interruptible calls exchange, and interrupts its reads and writes on raw when the context
 // ends.
 func (h *handshake) interruptible() (*altspb.HandshakerResult, error) {
-	stop := context.AfterFunc(h.ctx, func() { h.raw.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(h.ctx, func() { h.raw.Conn.SetDeadline(time.Unix(1, 0)) })
 	result, err := h.exchange()
 	if !stop() && h.ctx.Err() != nil {
 		return nil, fmt.Errorf("alts: handshake: %w", context.Cause(h.ctx))

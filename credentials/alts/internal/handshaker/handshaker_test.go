@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
 	"google.golang.org/grpc/internal/altsconn"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/status"
 )
 
@@ -24,7 +25,7 @@ import (
 func records(t testing.TB, side altsconn.Side, p []byte) []byte {
 	t.Helper()
 	out := &feed{}
-	c, err := altsconn.New(out, altsconn.Config{Side: side, Protocol: altsconn.AES128GCMRekey, Key: result().GetKeyData()[:44]})
+	c, err := altsconn.New(readyreader.NewSocket(out), altsconn.Config{Side: side, Protocol: altsconn.AES128GCMRekey, Key: result().GetKeyData()[:44]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +100,29 @@ func TestEverySplit(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestLastErrorIsKept: an error that comes with the last bytes that the handshake reads is returned after them: by the
+// record connection, or by the handshake if it needs more.
+func TestLastErrorIsKept(t *testing.T) {
+	reset := errors.New("reset")
+	for _, side := range []altsconn.Side{altsconn.Client, altsconn.Server} {
+		data := records(t, side^1, []byte("data"))
+		for _, more := range [][]byte{nil, data} {
+			peer := &feed{chunks: [][]byte{append([]byte("first\ndone\n"), more...)}, last: reset}
+			c, _, err := run(t.Context(), peer, &Config{Service: wordService(true)}, side)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(c); len(got) != len("data")*min(1, len(more)) || err != reset {
+				t.Errorf("side %v: read %q, %v", side, got, err)
+			}
+		}
+		peer := &feed{chunks: [][]byte{[]byte("first\ndo")}, last: reset}
+		if _, _, err := run(t.Context(), peer, &Config{Service: wordService(true)}, side); !errors.Is(err, reset) {
+			t.Errorf("side %v: the handshake fails with %v", side, err)
 		}
 	}
 }
