@@ -72,7 +72,7 @@ var securities = []func(*testing.T, net.Conn) net.Conn{
 	},
 	func(t *testing.T, c net.Conn) net.Conn {
 		key := make([]byte, altsconn.KeySize(altsconn.AES128GCM))
-		a, err := altsconn.New(c, altsconn.Config{Side: altsconn.Server, Protocol: altsconn.AES128GCM, Key: key})
+		a, err := altsconn.New(readyreader.NewSocket(c), altsconn.Config{Side: altsconn.Server, Protocol: altsconn.AES128GCM, Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
