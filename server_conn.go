@@ -117,7 +117,8 @@ func (s *Server) handshake(h *handshake) {
 			return // it belongs to somebody else now
 		}
 		if !errors.Is(err, io.EOF) { // io.EOF is a port scan, or the health check of a load balancer
-			logger.Warningf("grpc: the handshake with %v failed: %v", raw.RemoteAddr(), err)
+			// Anybody who reaches the port makes handshakes fail: that is no warning.
+			logger.Infof("grpc: the handshake with %v failed: %v", raw.RemoteAddr(), err)
 			s.channelz.Trace(channelz.Warning, fmt.Sprintf("handshake with %v failed: %v", raw.RemoteAddr(), err), nil)
 		}
 		_ = raw.Close()

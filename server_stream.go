@@ -324,9 +324,7 @@ func (s *Server) codecOf(st servedCall) encoding.CodecV2 {
 	if c := codecFor(st.ContentSubtype()); c != nil {
 		return c
 	}
-	if logger.V(2) {
-		logger.Infof("grpc: no codec for content-subtype %q of %s, trying protocol buffers", st.ContentSubtype(), st.Method())
-	}
+	logger.Warningf("Unsupported codec %q of %s. Defaulting to \"proto\" for now.", st.ContentSubtype(), st.Method())
 	return codecFor("")
 }
 

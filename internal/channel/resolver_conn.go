@@ -21,7 +21,7 @@ func (r *resolverWrapper) UpdateState(s resolver.State) error {
 
 // ReportError implements resolver.ClientConn.
 func (r *resolverWrapper) ReportError(err error) {
-	logger.Infof("%s: the resolver failed: %v", r.ch.Name, err)
+	logger.Warningf("%s: ccResolverWrapper: reporting error to cc: %v", r.ch.Name, err)
 	r.ch.node.Trace(channelz.Warning, "the resolver failed: "+err.Error(), nil)
 	r.ch.resolverFailed(r, err)
 }

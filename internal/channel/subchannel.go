@@ -112,7 +112,9 @@ func (sub *Subchannel) tryAll(ctx context.Context, addrs []resolver.Address) (*L
 			return l, nil
 		}
 		if ctx.Err() == nil || first == nil {
-			logger.Infof("%s: connecting to %s: %v", sub.ch.Name, addr.Addr, err)
+			// What the published module logs: operators and their alerts look for these words.
+			logger.Warningf("%s: grpc: addrConn.createTransport failed to connect to {Addr: %q, ServerName: %q, }. Err: %v",
+				sub.ch.Name, addr.Addr, sub.serverName(addr), err)
 			sub.node.Trace(channelz.Warning, "connecting to "+addr.Addr+" failed: "+err.Error(), nil)
 		}
 		if first == nil {
@@ -123,6 +125,14 @@ func (sub *Subchannel) tryAll(ctx context.Context, addrs []resolver.Address) (*L
 		}
 	}
 	return nil, first
+}
+
+// serverName returns the name by which the server at addr is addressed.
+func (sub *Subchannel) serverName(addr *resolver.Address) string {
+	if addr.ServerName != "" && !sub.ch.named {
+		return addr.ServerName
+	}
+	return sub.ch.authority
 }
 
 func (sub *Subchannel) dial(ctx context.Context, addr *resolver.Address) (*Link, error) {

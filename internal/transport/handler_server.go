@@ -157,7 +157,7 @@ func (s *HandlerStream) parse() (code int, reason string) {
 	case r.ProtoMajor != 2:
 		return http.StatusHTTPVersionNotSupported, "gRPC requires HTTP/2"
 	case !ok:
-		return http.StatusInternalServerError, "gRPC requires a ResponseWriter that is an http.Flusher"
+		return http.StatusInternalServerError, "gRPC requires a ResponseWriter supporting http.Flusher"
 	}
 	s.flush, s.odd.subtype = flush, subtype
 	if v := r.Header.Get(grpcwire.HeaderTimeout); v != "" {

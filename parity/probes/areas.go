@@ -26,7 +26,7 @@ var areas = []area{
 	{"server", slices.Concat(serverProbes, rowProbes(), handlerProbes, keepaliveProbes(), pauseProbes())},
 	{"security", slices.Concat(securityProbes, authzProbes())},
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(), goneProbes(), brokenBodyProbes(),
-		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes())},
+		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes(), warningProbes)},
 	{"message", slices.Concat(compressionProbes(), codecProbes())},
 	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes(), stumbleProbes(), scopeProbes(), updateProbes())},
