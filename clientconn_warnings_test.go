@@ -6,15 +6,19 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/internal/healthcheck"
 	"google.golang.org/grpc/internal/testutils"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 )
@@ -42,6 +46,49 @@ func TestFailuresAreWarnings(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no warning %q in:\n%s", want, log.String())
 		}
+	}
+}
+
+// TestShortPingIntervalsAreWarnings: options whose keepalive times are raised say so, each where it is made.
+func TestShortPingIntervalsAreWarnings(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
+	log := lockedBuffer{grown: make(chan struct{}, 1)}
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, &log, io.Discard))
+	const want = "Adjusting keepalive ping interval to minimum period of "
+	for _, d := range []time.Duration{-1, 0, 1, 999 * time.Millisecond, time.Second, 9999 * time.Millisecond, 10 * time.Second, math.MaxInt64} {
+		n := strings.Count(log.String(), want+"10s")
+		WithKeepaliveParams(keepalive.ClientParameters{Time: d})
+		if got := strings.Count(log.String(), want+"10s") > n; got != (d < 10*time.Second) {
+			t.Errorf("a client's time of %v is warned of: %v", d, got)
+		}
+		n = strings.Count(log.String(), want+"1s")
+		KeepaliveParams(keepalive.ServerParameters{Time: d})
+		if got := strings.Count(log.String(), want+"1s") > n; got != (d > 0 && d < time.Second) {
+			t.Errorf("a server's time of %v is warned of: %v", d, got)
+		}
+	}
+}
+
+// TestHealthChecksThatAreNotAreErrors: a program that asks for health checks which nobody makes is told.
+func TestHealthChecksThatAreNotAreErrors(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
+	log := lockedBuffer{grown: make(chan struct{}, 1)}
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, &log))
+	s := serve(t, newEcho())
+	cc := newTestClient(t, s.addr, WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":"x"}}`))
+	wantCode(t, "call", call(testContext(t), cc, "x"), codes.OK)
+	not := []string{"Health check is requested but health package is not imported.",
+		"Subchannel health check is unimplemented at server side, thus health check is disabled for SubConn"}
+	want := not[0]
+	if healthcheck.Registered() != nil {
+		want = not[1]
+	}
+	if log.await(testContext(t), want, 1) == 0 {
+		t.Errorf("no error %q in:\n%s", want, log.String())
 	}
 }
 

@@ -359,7 +359,10 @@ func WithIdleTimeout(d time.Duration) DialOption {
 // FreeBSD, Windows), Timeout also limits how long any data sent over a TCP connection, not only probes,
 // may stay unacknowledged before the connection is closed (gRFC A18).
 func WithKeepaliveParams(kp keepalive.ClientParameters) DialOption {
-	kp.Time = max(kp.Time, transport.MinClientPingInterval)
+	if kp.Time < transport.MinClientPingInterval {
+		logger.Warningf("Adjusting keepalive ping interval to minimum period of %v", transport.MinClientPingInterval)
+		kp.Time = transport.MinClientPingInterval
+	}
 	return dialOption(func(o *dialOptions) { o.Transport.Keepalive = kp })
 }
 

@@ -177,6 +177,10 @@ func MaxConcurrentStreams(n uint32) ServerOption {
 // notices that a client has vanished that long after the next reply. Without KeepaliveParams this limit
 // is 20 s. With an infinite Time the system's setting stays.
 func KeepaliveParams(kp keepalive.ServerParameters) ServerOption {
+	if kp.Time > 0 && kp.Time < transport.MinServerPingInterval {
+		logger.Warningf("Adjusting keepalive ping interval to minimum period of %v", transport.MinServerPingInterval)
+		kp.Time = transport.MinServerPingInterval
+	}
 	return serverOption(func(o *serverOptions) { o.transport.Keepalive = kp })
 }
 

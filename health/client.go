@@ -36,6 +36,7 @@ func (c client) watch(ctx context.Context, p healthcheck.Params) error {
 			return nil
 		case status.Code(err) == codes.Unimplemented:
 			p.Report(connectivity.Ready, nil)
+			logger.Errorf("Subchannel health check is unimplemented at server side, thus health check is disabled for SubConn (service %q)", p.Service)
 			return err
 		}
 		// Only the text is reported: the code is the Watch call's, and must not become that

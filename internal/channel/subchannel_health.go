@@ -19,7 +19,7 @@ func (sub *Subchannel) healthService() (service string, watch healthcheck.Func) 
 		return "", nil
 	}
 	if watch = healthcheck.Registered(); watch == nil {
-		logger.Warningf("%s: the service config asks for health checks, but package health is not imported", sub.ch.Name)
+		logger.Errorf("%s: Health check is requested but health package is not imported.", sub.ch.Name)
 	}
 	return *c.healthName, watch
 }
@@ -61,7 +61,7 @@ func (sub *Subchannel) watchLocked(l *Link, watch healthcheck.Func, service stri
 		})
 		if err != nil {
 			sub.node.Trace(channelz.Error, "health check: "+err.Error(), nil)
-			logger.Warningf("%s: health check of %s: %v", sub.ch.Name, l.addr.Addr, err)
+			logger.Infof("%s: health check of %s: %v", sub.ch.Name, l.addr.Addr, err)
 		}
 	}()
 }

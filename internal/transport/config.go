@@ -33,11 +33,12 @@ const (
 
 	infinity = time.Duration(math.MaxInt64)
 
-	minWindow             = 64 << 10  // smaller windows asked for are ignored
-	maxFrame              = 256 << 10 // that the peer may send, see h2.Config.MaxFrame
-	smallHeaderList       = 8 << 10
-	defaultReadBuffer     = 32 << 10
-	minServerPingInterval = time.Second
+	minWindow         = 64 << 10  // smaller windows asked for are ignored
+	maxFrame          = 256 << 10 // that the peer may send, see h2.Config.MaxFrame
+	smallHeaderList   = 8 << 10
+	defaultReadBuffer = 32 << 10
+	// MinServerPingInterval is the least keepalive time of a server: smaller ones count as this.
+	MinServerPingInterval = time.Second
 )
 
 // Tuning is what both sides can set. Zero values stand for the defaults.
@@ -218,7 +219,7 @@ func (c *ServerConfig) Prepare() {
 	k.Time = orDefault(k.Time, 2*time.Hour)
 	if k.Time != infinity {
 		c.h2.Keepalive = h2.Keepalive{
-			Interval:       max(k.Time, minServerPingInterval),
+			Interval:       max(k.Time, MinServerPingInterval),
 			Timeout:        orDefault(k.Timeout, 20*time.Second),
 			WithoutStreams: true,
 		}

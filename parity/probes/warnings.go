@@ -6,15 +6,19 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/grpclog"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/parity/internal/probe"
+	"google.golang.org/grpc/parity/internal/rig"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 )
@@ -49,6 +53,13 @@ func (w *warned) print(p *probe.P, part string) {
 	}
 }
 
+// has says whether a line has part in it.
+func (w *warned) has(part string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Contains(w.text.String(), part)
+}
+
 // warningProbes are about lines of the log that operators and their alerts look for.
 var warningProbes = []probe.Probe{
 	{Name: "warnings/a dialer fails", Alone: true, Run: func(p *probe.P) {
@@ -79,6 +90,23 @@ var warningProbes = []probe.Probe{
 		r.CC().ReportError(errors.New("the names are gone"))
 		p.Printf("%s", call(p.Context(), cc))
 		w.print(p, "ccResolverWrapper: reporting error to cc")
+	}},
+	{Name: "warnings/keepalive times", Alone: true, Run: func(p *probe.P) {
+		w := newWarned()
+		for _, d := range []time.Duration{-1, 0, 1, time.Second - 1, time.Second, 10*time.Second - 1, 10 * time.Second, math.MaxInt64} {
+			p.Printf("%v", d)
+			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: d})
+			w.print(p, "Adjusting keepalive")
+			grpc.KeepaliveParams(keepalive.ServerParameters{Time: d})
+			w.print(p, "Adjusting keepalive")
+		}
+	}},
+	{Name: "warnings/no health service", Alone: true, Run: func(p *probe.P) {
+		w := newWarned()
+		s := rig.Pair{Dial: []grpc.DialOption{grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":"x"}}`)}}.Start(p)
+		p.Printf("%s", call(p.Context(), s))
+		probe.Settle(time.Second)
+		p.Printf("%v", w.has("ERROR: [health_service] Subchannel health check is unimplemented at server side, thus health check is disabled for SubConn"))
 	}},
 	{Name: "ServeHTTP without http.Flusher", Run: func(p *probe.P) {
 		s := grpc.NewServer()
