@@ -42,7 +42,7 @@ func newWarned() *warned {
 	return w
 }
 
-// print prints the lines from where a part of them begins, as what stands before it differs.
+// print prints the lines since the last time, from where a part of them begins, as what stands before it differs.
 func (w *warned) print(p *probe.P, part string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,6 +51,7 @@ func (w *warned) print(p *probe.P, part string) {
 			p.Printf("%s%s", part, strings.TrimRight(rest, "\n"))
 		}
 	}
+	w.text.Reset()
 }
 
 // has says whether a line has part in it.
