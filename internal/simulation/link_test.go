@@ -146,7 +146,7 @@ func (l *link) Begun(*transport.Client) {}
 func (l *link) Draining(why transport.GoAway) {
 	l.w.reach(goAwayHeard)
 	l.leftHeard = true
-	if !why.Expected() && !l.w.mayOverflow() {
+	if !why.IsOrderly() && !l.w.mayOverflow() {
 		l.w.fail("the server complains: %s %q", why.Code(), why.Debug())
 	}
 	if !l.leaves() && !l.mayEnd() {

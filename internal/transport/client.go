@@ -24,8 +24,8 @@ func (g GoAway) Number() uint32 { return uint32(g.code) }
 // Debug returns the text that the peer sent with the code, for people to read.
 func (g GoAway) Debug() string { return g.debug }
 
-// Expected reports whether the peer complains of nothing.
-func (g GoAway) Expected() bool { return g.code == frame.NoError }
+// IsOrderly reports whether the peer complains of nothing.
+func (g GoAway) IsOrderly() bool { return g.code == frame.NoError }
 
 // TooManyPings reports whether the peer complains of keepalive pings (gRFC A8).
 func (g GoAway) TooManyPings() bool {

@@ -86,8 +86,8 @@ type locked Conn
 // lock takes mu.
 func (c *Conn) lock() *locked {
 	c.mu.Lock()
-	if c.core.IsOffered() {
-		c.core.OfferIsOver(c.marks.withdraw())
+	if c.core.TokenIsLoose() {
+		c.core.SettleToken(c.marks.fasten())
 	}
 	return (*locked)(c)
 }

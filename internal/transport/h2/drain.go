@@ -48,7 +48,7 @@ func (c *Conn) drainLate() {
 // not told before that.
 func (c *Conn) Retire() {
 	l := c.lock()
-	l.core.Leave()
+	l.core.EndAfterStreams()
 	l.unlockAndFlush()
 }
 

@@ -10,8 +10,8 @@ import "sync/atomic"
 type marks struct{ word atomic.Uint32 }
 
 const (
-	roleMask     = 1<<4 - 1
-	tokenOffered = 1 << 4
+	roleMask   = 1<<4 - 1
+	tokenLoose = 1 << 4
 )
 
 func (m *marks) role() role { return role(m.word.Load() & roleMask) }
@@ -29,19 +29,19 @@ func (m *marks) move(ev roleEvent) (from role) {
 }
 
 // The holder of the write token can give it back without the lock, if nothing else is to do. When it
-// takes the last parcel it offers the token. When it has written that parcel it accepts its own offer,
-// and the token is free. Any goroutine that locks Conn.mu meanwhile withdraws the offer, since it may
+// takes the last parcel it makes the token loose. When it has written that parcel it gives the token back,
+// and the token is free. Any goroutine that locks Conn.mu meanwhile makes the token fast again, since it may
 // queue something. Then the holder has to lock Conn.mu and check whether there is more to write.
 
-// offer offers the token. The holder calls it, with mu held.
-func (m *marks) offer() { m.word.Or(tokenOffered) }
+// loosen makes the token loose. The holder calls it, with mu held.
+func (m *marks) loosen() { m.word.Or(tokenLoose) }
 
-// giveBack gives the token back. The holder calls it, without mu. It returns false if the offer was
-// withdrawn: the holder still has the token.
-func (m *marks) giveBack() bool { return m.word.And(^uint32(tokenOffered))&tokenOffered != 0 }
+// giveBack gives the token back. The holder calls it, without mu. It returns false if the token is
+// fast again: the holder still has the token.
+func (m *marks) giveBack() bool { return m.word.And(^uint32(tokenLoose))&tokenLoose != 0 }
 
-// withdraw withdraws an offer. A goroutine that has just locked mu calls it. It returns true if it came
+// fasten ends the time in which the token is loose. A goroutine that has just locked mu calls it. It returns true if it came
 // too late: the holder has given the token back.
-func (m *marks) withdraw() (givenBack bool) {
-	return m.word.And(^uint32(tokenOffered))&tokenOffered == 0
+func (m *marks) fasten() (givenBack bool) {
+	return m.word.And(^uint32(tokenLoose))&tokenLoose == 0
 }

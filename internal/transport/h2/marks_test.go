@@ -4,30 +4,30 @@ package h2
 
 import "testing"
 
-// TestTokenIsTakenOnce: whichever of the two comes first takes the offer, and the other one learns that. The
+// TestTokenIsTakenOnce: whichever of the two comes first decides, and the other one learns that. The
 // role beside it stays.
 func TestTokenIsTakenOnce(t *testing.T) {
 	for _, holderFirst := range []bool{true, false} {
 		var m marks
 		m.move(begin)
-		m.offer()
+		m.loosen()
 		var given, back bool
 		if holderFirst {
 			given = m.giveBack()
-			back = m.withdraw()
+			back = m.fasten()
 		} else {
-			back = m.withdraw()
+			back = m.fasten()
 			given = m.giveBack()
 		}
 		if given != holderFirst || back != holderFirst || m.role() != reading {
 			t.Errorf("holder first: %t: given back %t, and known to be %t; role %d", holderFirst, given, back, m.role())
 		}
 		if m.giveBack() {
-			t.Error("it was given back without an offer")
+			t.Error("it was given back and was not loose")
 		}
-		m.offer()
+		m.loosen()
 		if m.move(release) != reading || !m.giveBack() || m.role() != away {
-			t.Error("the role moved with the offer")
+			t.Error("the role moved with the token")
 		}
 	}
 }

@@ -116,12 +116,12 @@ func (w *writer) next() (protocol.Parcel, bool) {
 	return w.take()
 }
 
-// takeParcel is take with the lock held. If the parcel is the last one, as far as is known, it offers
-// the token.
+// takeParcel is take with the lock held. If the parcel is the last one, as far as is known, it makes
+// the token loose.
 func (c *locked) takeParcel() (protocol.Parcel, bool) {
 	p, ok := c.core.Take(c.wire.LeastPiece())
-	if ok && c.core.Offer() {
-		c.marks.offer()
+	if ok && c.core.LoosenToken() {
+		c.marks.loosen()
 	}
 	return p, ok
 }

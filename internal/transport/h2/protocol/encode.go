@@ -198,23 +198,23 @@ func (c *Conn) Take(uncopied int) (p Parcel, ok bool) {
 	return c.out.take(), true
 }
 
-// Offer reports whether the parcel that Take has just returned is the last one, as far as is known:
-// another Take would only give the token back. The holder may then give the token back without the
-// lock. OfferIsOver must be called before any other method of c.
-func (c *Conn) Offer() bool {
+// LoosenToken makes the write token loose, if the parcel that Take has just returned is the last one, as far as
+// is known: another Take would only give the token back. The holder of a loose token may give it back without the
+// lock. SettleToken must be called before any other method of c. LoosenToken reports whether the token is loose.
+func (c *Conn) LoosenToken() bool {
 	if c.sendable() || c.life.exit != staying || c.end != nil && c.end.flushed != nil {
 		return false
 	}
-	c.out.token = tokenOffered
+	c.out.token = tokenLoose
 	return true
 }
 
-// IsOffered reports whether OfferIsOver has to follow.
-func (c *Conn) IsOffered() bool { return c.out.token == tokenOffered }
+// TokenIsLoose reports whether SettleToken has to follow.
+func (c *Conn) TokenIsLoose() bool { return c.out.token == tokenLoose }
 
-// OfferIsOver ends an offer. givenBack says whether the holder has given the token back. If it has not,
+// SettleToken ends the time in which the token is loose. givenBack says whether the holder has given the token back. If it has not,
 // it must call Take again.
-func (c *Conn) OfferIsOver(givenBack bool) {
+func (c *Conn) SettleToken(givenBack bool) {
 	if c.out.token = tokenHeld; givenBack {
 		c.out.token = tokenFree
 	}

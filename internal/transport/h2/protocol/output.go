@@ -41,9 +41,9 @@ type output struct {
 type tokenState uint8
 
 const (
-	tokenFree    tokenState = iota
-	tokenHeld               // a goroutine writes, and will call Take again
-	tokenOffered            // a goroutine writes, and need not call Take again: see Conn.Offer
+	tokenFree  tokenState = iota
+	tokenHeld             // a goroutine writes, and will call Take again
+	tokenLoose            // a goroutine writes, and need not call Take again: see Conn.LoosenToken
 )
 
 func newOutput(cfg *Config) output {

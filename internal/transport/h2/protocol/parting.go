@@ -40,8 +40,8 @@ func (c *Conn) Finish() {
 	}
 }
 
-// Leave makes the connection end when its last stream has ended, and lets us open no other stream.
-func (c *Conn) Leave() {
+// EndAfterStreams makes the connection end when its last stream has ended, and lets us open no other stream.
+func (c *Conn) EndAfterStreams() {
 	c.do(c.life.leave())
 	c.Finish()
 }

@@ -71,7 +71,7 @@ func TestWaitersOfALeavingConnection(t *testing.T) {
 	c := started(t, Client)
 	c.streams.setMaxLocal(0)
 	c.AwaitPlace(nobody{})
-	c.Leave()
+	c.EndAfterStreams()
 	drain(t, c)
 	if c.ClaimPlace() || c.streams.misled != 0 {
 		t.Errorf("%d were misled", c.streams.misled)

@@ -21,7 +21,7 @@ func (c *Conn) MayOpen() error {
 	case !c.life.opens():
 		return ErrDraining
 	case c.streams.exhausted():
-		c.Leave()
+		c.EndAfterStreams()
 		return ErrDraining
 	}
 	return nil
