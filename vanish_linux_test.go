@@ -30,7 +30,8 @@ type vanishing struct {
 	closes   chan struct{} // of what the server accepted, likewise
 	entered  chan struct{} // a handler runs
 	left     chan error    // what a handler's stream ended with
-	cut      atomic.Int64  // when that was, by package clock
+	cut      atomic.Int64  // when the link went down, by package clock
+	isDown   chan struct{} // closed by a case whose handler waits for it
 }
 
 // vanishCase is what happens when the link goes down.
@@ -79,7 +80,7 @@ func newVanishing(t *testing.T, kind string, c *vanishCase) *vanishing {
 	v := &vanishing{
 		TB: t, path: path, connEnds: make(chan struct{}, 9), closes: make(chan struct{}, 9),
 		accepted: make(chan struct{}, 9),
-		entered:  make(chan struct{}, 9), left: make(chan error, 9),
+		entered:  make(chan struct{}, 9), left: make(chan error, 9), isDown: make(chan struct{}),
 	}
 	lis, err := path.Far().Listen(":0")
 	if err != nil {
