@@ -118,8 +118,7 @@ func ask(nc net.Conn, request []byte) error {
 	default:
 		return fmt.Errorf("its answer has an address of type %d", head[3])
 	}
-	_, err = io.ReadFull(nc, make([]byte, rest))
-	return err
+	return readFull(nc, make([]byte, rest))
 }
 
 func exchange(nc net.Conn, b []byte, n int) ([]byte, error) {
@@ -127,8 +126,22 @@ func exchange(nc net.Conn, b []byte, n int) ([]byte, error) {
 		return nil, err
 	}
 	answer := make([]byte, n)
-	_, err := io.ReadFull(nc, answer)
-	return answer, err
+	return answer, readFull(nc, answer)
+}
+
+// readFull fills p. Unlike io.ReadFull it fails also if an error comes with the last bytes: the connection may not
+// return it again.
+func readFull(nc net.Conn, p []byte) error {
+	for read := 0; read < len(p); {
+		n, err := nc.Read(p[read:])
+		if read += n; err == io.EOF && read > 0 {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // socksRequest returns the request for a connection to addr.

@@ -32,6 +32,7 @@ type handlerBody struct {
 	chunk  []byte // where several messages are read to; nil: few small ones have come so far
 	unread []byte // the part of chunk that was not looked at yet
 	small  int    // how many small messages have come in a row
+	late   error  // an error that came with bytes; the next read returns it
 
 	// Owned by the receiver.
 	begun bool
@@ -146,7 +147,7 @@ func (b *handlerBody) one() (grpcwire.Message, error) {
 		case err != nil:
 			return m, status.Convert(err).Err()
 		case complete:
-			return m, nil // a read error comes again
+			return m, nil
 		case readErr == nil:
 		case !errors.Is(readErr, io.EOF):
 			return m, b.readError(readErr)
@@ -165,7 +166,7 @@ func (b *handlerBody) more() (m grpcwire.Message, complete bool, readErr, err er
 		if b.chunk == nil {
 			b.chunk = make([]byte, chunkSize)
 		}
-		n, readErr := b.in.Read(b.chunk)
+		n, readErr := b.readBody(b.chunk)
 		if b.unread = b.chunk[:n]; n == 0 {
 			return m, false, readErr, nil
 		}
@@ -175,9 +176,21 @@ func (b *handlerBody) more() (m grpcwire.Message, complete bool, readErr, err er
 		b.unread = b.unread[n:]
 		return m, complete, nil, err
 	}
-	n, readErr := b.in.Read(b.asm.Space(maxRead, minReserve))
+	n, readErr := b.readBody(b.asm.Space(maxRead, minReserve))
 	m, complete, err = b.asm.Filled(n)
 	return m, complete, readErr, err
+}
+
+// readBody reads the body. The body of a program's middleware need not repeat an error that comes with bytes.
+func (b *handlerBody) readBody(p []byte) (int, error) {
+	if b.late != nil {
+		return 0, b.late
+	}
+	n, err := b.in.Read(p)
+	if n > 0 {
+		b.late, err = err, nil
+	}
+	return n, err
 }
 
 // release makes the goroutine end. The call's context must have ended.

@@ -71,6 +71,40 @@ func TestHandlerBody(t *testing.T) {
 	}
 }
 
+// brokenBody returns an error together with the last bytes, and not again.
+type brokenBody struct {
+	meteredBody
+	why error
+}
+
+func (b *brokenBody) Read(p []byte) (int, error) {
+	n, err := b.meteredBody.Read(p)
+	if b.rest == "" && err == nil {
+		err, b.why = b.why, nil
+	}
+	return n, err
+}
+
+// TestHandlerBodyBreaks: an error that comes with the last message is not taken for the end of the request.
+func TestHandlerBodyBreaks(t *testing.T) {
+	for _, size := range []int{0, 104, 5000} {
+		for _, n := range []int{1, 2 * manySmall} { // the last of many small ones come together
+			wire := strings.Repeat(string(messagePrefix(uint32(size)))+strings.Repeat("x", size), n)
+			b := newHandlerBody(t, &brokenBody{meteredBody{rest: wire, most: func() int { return 1 << 20 }}, errors.New("broken")}, 10_000)
+			for range n {
+				m, err := b.recv()
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.Data.Free()
+			}
+			if _, err := b.recv(); err == nil || errors.Is(err, io.EOF) {
+				t.Errorf("%d messages of %d bytes, then %v", n, size, err)
+			}
+		}
+	}
+}
+
 // TestHandlerBodyReadsLittle: many small messages take few reads, and few wake-ups.
 func TestHandlerBodyReadsLittle(t *testing.T) {
 	const n = 5000

@@ -130,7 +130,7 @@ func readHead(nc net.Conn) ([]byte, error) {
 		}
 		n, err := lookAhead(nc, look)
 		if err == nil {
-			n, err = io.ReadFull(nc, look[:headLeft(head, look[:n])])
+			n, err = nc.Read(look[:headLeft(head, look[:n])]) // an error that comes with the last byte is one of the tunnel
 		}
 		head = append(head, look[:n]...)
 		if err != nil {
