@@ -163,6 +163,13 @@ func (h *hedgedCall) take(e legEvent) {
 	}
 	if h.winner != l {
 		h.failed = l
+		if l.err == nil { // its message came later than another one; its stream may still be open
+			l.err = errOutrun
+			l.attempt.Fail(l.err)
+		}
+		if h.winner != nil {
+			l.log = nil // the binary log has one response: the winner's
+		}
 		l.end(l.attempt, l.err)
 		l.stop()
 	}

@@ -319,6 +319,48 @@ func TestHedgingStats(t *testing.T) {
 	}
 }
 
+// TestHedgingResetsLateReply: an attempt whose message comes later than another one is not wanted, also where
+// neither stream has ended yet. It has not succeeded, and its stream does not stay open.
+func TestHedgingResetsLateReply(t *testing.T) {
+	type meeting struct{ came, sent sync.WaitGroup } // of the two attempts of an RPC
+	var now atomic.Pointer[meeting]
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		at, m := now.Load(), new(text)
+		if err := ss.RecvMsg(m); err != nil {
+			return err
+		}
+		at.came.Done()
+		at.came.Wait()
+		err := ss.SendMsg(m)
+		at.sent.Done()
+		at.sent.Wait()
+		return err
+	}
+	var c attemptCounter
+	log := &clientLogger{}
+	cc := newTestClient(t, serve(t, e).addr, WithStatsHandler(&c), withBinaryLogger(log), WithDefaultServiceConfig(hedging(2, "0s", "", "")))
+	for range 50 {
+		at := new(meeting)
+		at.came.Add(2)
+		at.sent.Add(2)
+		now.Store(at)
+		if err := cc.Invoke(testContext(t), bidiMethod, &text{Value: "x"}, new(text)); err != nil {
+			t.Fatal(err)
+		}
+		c.mu.Lock()
+		slices.Sort(c.ends)
+		if want := []codes.Code{codes.OK, codes.Canceled}; !slices.Equal(c.ends, want) {
+			t.Errorf("ends %v, want %v", c.ends, want)
+		}
+		if _, types := log.sink.take(); types != "CLIENT_HEADER CLIENT_MESSAGE SERVER_HEADER SERVER_MESSAGE SERVER_TRAILER" {
+			t.Errorf("logged %s", types)
+		}
+		c.ends = nil
+		c.mu.Unlock()
+	}
+}
+
 // TestHedgingBesideRetries: where a config has both policies, RPCs are retried.
 func TestHedgingBesideRetries(t *testing.T) {
 	const both = `{"methodConfig":[{"name":[{}],"hedgingPolicy":{"maxAttempts":2},"retryPolicy":{"maxAttempts":2,"initialBackoff":"1s","maxBackoff":"1s","backoffMultiplier":1,"retryableStatusCodes":[1]}}]}`
