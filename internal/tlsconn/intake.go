@@ -63,6 +63,7 @@ func (in *intake) woken() {
 // endVigil stops keeping the ciphers: they are put to rest next time.
 func (in *intake) endVigil() {
 	if in.vigil != nil {
+		in.vigil.ended.Store(true)
 		vigils.Remove(&in.vigil.Entry)
 	}
 	in.vigil, in.wakes = nil, 0

@@ -41,6 +41,9 @@ func (c *Conn) keeps() bool {
 func (c *Conn) quiet(v *vigil) {
 	if !c.rmu.TryLock() { // somebody reads
 		vigils.Add(&v.Entry, v)
+		if v.ended.Load() { // nobody else would remove it
+			vigils.Remove(&v.Entry)
+		}
 		return
 	}
 	defer c.rmu.Unlock()

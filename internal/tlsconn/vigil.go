@@ -3,6 +3,7 @@
 package tlsconn
 
 import (
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/internal/park"
@@ -27,7 +28,8 @@ const (
 // to rest.
 type vigil struct {
 	park.Entry
-	over func(*vigil)
+	over  func(*vigil)
+	ended atomic.Bool // set before the sweeper is told to forget it
 }
 
 var vigils = park.NewSteadySweeper(vigilance)

@@ -64,6 +64,22 @@ func TestVigilOfABusyConnection(t *testing.T) {
 	wantRest(t, server, true, true)
 }
 
+// Quiet may come late, after the vigil has ended. It does not begin again because somebody reads.
+func TestVigilEndedBefore(t *testing.T) {
+	client, server := resting(t)
+	server.intake.wakes = wakesBefore
+	wantIdle(t, server)
+	e := server.intake.vigil
+	exchange(t, client, server, pattern(100))
+	server.Close()
+	server.rmu.Lock()
+	e.Quiet()
+	server.rmu.Unlock()
+	if n := vigils.Len(); n != 0 {
+		t.Errorf("%d vigils", n)
+	}
+}
+
 // Everything at once.
 func TestVigilBesideAll(t *testing.T) {
 	client, server := resting(t)
