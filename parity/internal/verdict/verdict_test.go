@@ -37,13 +37,13 @@ func TestHeadings(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	all := []string{"same", "kept", "new", "stale", "not run"}
-	ours := Lines{"same": {"1"}, "kept": {"1"}, "new": {"1", "2"}, "stale": {"1"}}
-	theirs := Lines{"same": {"1"}, "kept": {"2"}, "new": {"1"}, "stale": {"1"}}
-	kept := Kept{"kept": "r", "stale": "r", "not run": "r", "gone": "r"}
-	got := Judge(all[:4], all, ours, theirs, kept)
+	all := []string{"same", "kept", "new", "stale", "soon", "late", "not run"}
+	ours := Lines{"same": {"1"}, "kept": {"1"}, "new": {"1", "2"}, "stale": {"1"}, "soon": {"1"}, "late": {"1"}}
+	theirs := Lines{"same": {"1"}, "kept": {"2"}, "new": {"1"}, "stale": {"1"}, "soon": {"1"}, "late": {"2"}}
+	kept := Kept{"kept": "r", "stale": "r", "soon": "mostly: r", "late": "mostly: r", "not run": "r", "gone": "r"}
+	got := Judge(all[:6], all, ours, theirs, kept)
 	want := Report{
-		Same: 2, Kept: []string{"kept"}, Different: []string{"new"},
+		Same: 3, Kept: []string{"kept", "late"}, Different: []string{"new"},
 		Stale: []string{"stale"}, Unknown: []string{"gone"},
 	}
 	if !reflect.DeepEqual(got, want) {
