@@ -4,6 +4,7 @@ package rls
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +45,7 @@ func TestThrottledLookupEndsChildren(t *testing.T) {
 		time.Sleep(2 * minEviction)
 		b.mu.Lock()
 		b.cache.max = answerCost
-		b.throttle.at(time.Now()).throttled = 1 << 50 // it refuses each lookup
+		b.throttle.at(time.Now()).throttled = math.MaxInt32 // it refuses each lookup
 		b.mu.Unlock()
 		if c := b.choose(cacheKey{path: "new"}, nil); c.err == nil || c.err == balancer.ErrNoSubConnAvailable {
 			t.Errorf("the RPC gets %v", c.err)
