@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/mem"
 )
 
@@ -88,7 +89,7 @@ func TestErrorComesAfterItsBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool := newTestPool(t)
-	if c := NewSocket(&lastRead{a, "bye", io.ErrClosedPipe}); true {
+	if c := NewSocket(&testutils.LastWords{Conn: a, Words: "bye", Err: io.ErrClosedPipe}); true {
 		p := make([]byte, 9)
 		if n, err := c.Read(p); n != 3 || err != nil {
 			t.Errorf("Read: %d bytes, %v", n, err)

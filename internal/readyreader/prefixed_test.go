@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/mem"
 )
 
@@ -188,23 +189,10 @@ func TestPrefixedReadFrom(t *testing.T) {
 	}
 }
 
-// lastRead is a connection whose first Read returns words together with an error. The next ones find the end.
-type lastRead struct {
-	net.Conn
-	words string
-	err   error
-}
+// readyRead is a LastWords with a ReadOnReady of its own.
+type readyRead struct{ testutils.LastWords }
 
-func (c *lastRead) Read(p []byte) (int, error) {
-	n, err := copy(p, c.words), c.err
-	c.words, c.err = c.words[n:], io.EOF
-	return n, err
-}
-
-// readyRead is one with a ReadOnReady of its own.
-type readyRead struct{ lastRead }
-
-func (c *readyRead) Read(p []byte) (int, error) { return c.lastRead.Read(p) }
+func (c *readyRead) Read(p []byte) (int, error) { return c.LastWords.Read(p) }
 
 func (c *readyRead) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf := pool.Get(size)
@@ -219,9 +207,9 @@ func TestPrefixedEndsWithTheError(t *testing.T) {
 	pipe, _ := net.Pipe()
 	want := errors.New("reset")
 	for name, conn := range map[string]func() net.Conn{
-		"plain":   func() net.Conn { return &lastRead{pipe, "abc", want} },
-		"wrapper": func() net.Conn { return &lastRead{tcp, "abc", want} },
-		"ready":   func() net.Conn { return &readyRead{lastRead{pipe, "abc", want}} },
+		"plain":   func() net.Conn { return &testutils.LastWords{Conn: pipe, Words: "abc", Err: want} },
+		"wrapper": func() net.Conn { return &testutils.LastWords{Conn: tcp, Words: "abc", Err: want} },
+		"ready":   func() net.Conn { return &readyRead{testutils.LastWords{Conn: pipe, Words: "abc", Err: want}} },
 	} {
 		for way, give := range map[string]func(Socket, []byte) net.Conn{"Prefixed": Socket.Prefixed, "Unread": Socket.Unread} {
 			s, p := NewSocket(conn()), make([]byte, 9)

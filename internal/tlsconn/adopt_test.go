@@ -4,28 +4,14 @@ package tlsconn
 
 import (
 	"crypto/tls"
-	"io"
-	"net"
 	"os"
 	"syscall"
 	"testing"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/mem"
 )
-
-// lastRead is a connection whose first Read returns words together with an error. The next ones find the end.
-type lastRead struct {
-	net.Conn
-	words string
-	err   error
-}
-
-func (c *lastRead) Read(p []byte) (int, error) {
-	n, err := copy(p, c.words), c.err
-	c.words, c.err = c.words[n:], io.EOF
-	return n, err
-}
 
 // TestAdoptedKeepsTheError: an error that comes together with bytes, such as TCP's when it gives up, is returned after
 // them by each way to read. Nobody waits for a socket that has nothing to say any more.
@@ -45,7 +31,7 @@ func TestAdoptedKeepsTheError(t *testing.T) {
 			t.Fatal(err)
 		}
 		gaveUp := os.NewSyscallError("read", syscall.ETIMEDOUT)
-		a.Conn = &lastRead{server, "abc", gaveUp}
+		a.Conn = &testutils.LastWords{Conn: server, Words: "abc", Err: gaveUp}
 		pool := mem.DefaultBufferPool()
 		buf, n, err := a.ReadOnReady(9, pool)
 		if err != nil || n != 3 {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // fakeProxy answers one CONNECT with what it is told, in pieces cut at the given place,
@@ -154,31 +156,11 @@ func TestProxySilence(t *testing.T) {
 	}
 }
 
-// lastAnswer is a connection to a proxy that fails together with the last byte of the answer, and says so once.
-type lastAnswer struct {
-	net.Conn
-	answer string
-	why    error
-}
-
-func (*lastAnswer) Write(p []byte) (int, error) { return len(p), nil }
-
-func (c *lastAnswer) Read(p []byte) (int, error) {
-	if c.answer == "" {
-		return 0, io.EOF
-	}
-	n := copy(p, c.answer)
-	if c.answer = c.answer[n:]; c.answer == "" {
-		return n, c.why
-	}
-	return n, nil
-}
-
 // TestProxyFailsWithItsAnswer: an error that comes with the end of a proxy's answer is that of the tunnel, as nobody would
 // find it later.
 func TestProxyFailsWithItsAnswer(t *testing.T) {
 	reset := errors.New("reset")
-	nc := &lastAnswer{answer: "HTTP/1.1 200 OK\r\n\r\n", why: reset}
+	nc := &testutils.LastWords{Conn: testutils.Discards{}, Words: "HTTP/1.1 200 OK\r\n\r\n", Err: reset}
 	if err := Tunnel(t.Context(), nc, &url.URL{}, "server.example:443", "test-agent"); !errors.Is(err, reset) {
 		t.Errorf("the tunnel: %v", err)
 	}
