@@ -102,13 +102,16 @@ func TestSurrenderClosed(t *testing.T) {
 	})
 }
 
+// givers are the ways to give back what was read.
+var givers = map[string]func(*Conn, []byte) (net.Conn, error){
+	"GiveBack":  func(c *Conn, p []byte) (net.Conn, error) { c.GiveBack(p); return c, nil },
+	"Surrender": func(c *Conn, p []byte) (net.Conn, error) { return c.Surrender(p) },
+}
+
 // TestGiveBackBeforeTheEnd: what was read together with the end of the stream is read again before the end.
 func TestGiveBackBeforeTheEnd(t *testing.T) {
 	forEachMode(t, func(t *testing.T, m mode) {
-		for name, give := range map[string]func(*Conn, []byte) (net.Conn, error){
-			"GiveBack":  func(c *Conn, p []byte) (net.Conn, error) { c.GiveBack(p); return c, nil },
-			"Surrender": func(c *Conn, p []byte) (net.Conn, error) { return c.Surrender(p) },
-		} {
+		for name, give := range givers {
 			client, server, _, _ := memPair(t, m)
 			want := pattern(100)
 			if err := errors.Join(send(client, want), client.CloseWrite()); err != nil {
@@ -133,10 +136,7 @@ func TestGiveBackBeforeTheEnd(t *testing.T) {
 // TestGiveBackKeepsTheError: an error that came with what was read comes after it, even one that tls.Conn does not repeat.
 func TestGiveBackKeepsTheError(t *testing.T) {
 	forEachMode(t, func(t *testing.T, m mode) {
-		for name, give := range map[string]func(*Conn, []byte) (net.Conn, error){
-			"GiveBack":  func(c *Conn, p []byte) (net.Conn, error) { c.GiveBack(p); return c, nil },
-			"Surrender": func(c *Conn, p []byte) (net.Conn, error) { return c.Surrender(p) },
-		} {
+		for name, give := range givers {
 			client, server, _, _ := memPair(t, m)
 			client.Close()
 			want := errors.New("reset")

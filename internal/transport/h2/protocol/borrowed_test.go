@@ -65,16 +65,12 @@ func TestKeptQueue(t *testing.T) {
 		q := newSendQueue(&f, pool)
 		want := append(append(make([]byte, 5), "head"...), memory...)
 		want = append(want, bytes.Repeat([]byte("t"), 2000)...)[sent:]
-		var o Parcel
-		o.Copy([]byte("x"), pool)
-		q.moveTo(&o, sent, 1, pool)
-		o.Free(pool)
-		q.keep(b, pool)
-		b.Free()
+		sendAndKeep(q, sent, b, pool)
 		if b.refs != 0 {
 			t.Fatalf("%d references are left", b.refs)
 		}
 		clear(memory)
+		var o Parcel
 		o.Copy([]byte("x"), pool)
 		if size := q.size; size > 0 {
 			q.moveTo(&o, size, 1, pool)
@@ -101,12 +97,7 @@ func TestKeptInSmallCopies(t *testing.T) {
 		b := &borrowed{SliceBuffer: memory, refs: 2}
 		f := Frames{HasData: true, Data: PiecesOf(mem.BufferSlice{b})}
 		q := newSendQueue(&f, pool)
-		var o Parcel
-		o.Copy([]byte("x"), pool)
-		q.moveTo(&o, sent, 1, pool)
-		o.Free(pool)
-		q.keep(b, pool)
-		b.Free()
+		sendAndKeep(q, sent, b, pool)
 		var got []byte
 		for i := range q.parts {
 			if n := cap(q.parts[i].data()); n > keptPiece {
@@ -122,4 +113,14 @@ func TestKeptInSmallCopies(t *testing.T) {
 	if s := pool.Stats(); s.Buffers != 0 {
 		t.Errorf("%d buffers are lent", s.Buffers)
 	}
+}
+
+// sendAndKeep sends the first bytes of q, and then gives b back to its owner.
+func sendAndKeep(q *sendQueue, sent int, b *borrowed, pool mem.BufferPool) {
+	var o Parcel
+	o.Copy([]byte("x"), pool)
+	q.moveTo(&o, sent, 1, pool)
+	o.Free(pool)
+	q.keep(b, pool)
+	b.Free()
 }
