@@ -5,8 +5,11 @@ package grpc
 import (
 	"bufio"
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,15 +34,6 @@ func wrappedPair(t testing.TB, e *echo, accepted, dialed func(net.Conn) net.Conn
 		}
 		return dialed(c), nil
 	})), ts.Server
-}
-
-// timing sets a deadline for each Read, and takes it back.
-type timing struct{ net.Conn }
-
-func (t timing) Read(p []byte) (int, error) {
-	_ = t.Conn.SetReadDeadline(time.Now().Add(time.Minute))
-	defer t.Conn.SetReadDeadline(time.Time{})
-	return t.Conn.Read(p)
 }
 
 // buffering takes more than it returns.
@@ -115,49 +109,62 @@ func BenchmarkWrapped(b *testing.B) {
 	}
 }
 
-// BenchmarkWrappedFirst makes the first 50 calls of new connections, of which those of each kind take turns.
-// The first has an exact socket.
+// BenchmarkWrappedFirst makes the first 50 calls of new connections, wrapped at both ends in each kind of wrapper. The kinds
+// take turns, in another order each round. For each it prints the median of the first call (with connecting), of 50 calls, and
+// of all calls but the first, and their p99, beside an exact socket's; "again" is an exact socket once more.
 func BenchmarkWrappedFirst(b *testing.B) {
-	kinds := []struct {
-		name string
-		wrap func(net.Conn) net.Conn
-	}{
-		{"exact", asIs},
-		{"again", asIs},
-		{"embeds", func(c net.Conn) net.Conn { return embedding{c} }},
-		{"meters", wrappers.Meter},
-		{"reads", newBuffering},
-		{"times", func(c net.Conn) net.Conn { return timing{c} }},
-	}
-	const calls = 50
-	first, all, each := make([]time.Duration, len(kinds)), make([]time.Duration, len(kinds)), make([][]time.Duration, len(kinds))
+	kinds := wrappers.Kinds()
+	again := kinds[0]
+	again.Name = "again"
+	kinds = slices.Insert(kinds, 1, again)
+	took := make([]firstCalls, len(kinds))
 	for b.Loop() {
-		for i, k := range kinds {
-			cc, server := wrappedPair(b, newEcho(), k.wrap, k.wrap)
-			cc.Connect()
-			begin := time.Now()
-			for n := range calls {
-				was := time.Now()
-				if err := cc.Invoke(b.Context(), unaryMethod, &text{Value: "hello"}, new(text), WaitForReady(true)); err != nil {
-					b.Fatal(err)
-				}
-				took := time.Since(was)
-				if n == 0 {
-					first[i] += took
-				}
-				each[i] = append(each[i], took)
-			}
-			all[i] += time.Since(begin)
-			cc.Close()
-			server.Stop()
+		for _, i := range rand.Perm(len(kinds)) {
+			took[i].measure(b, kinds[i])
 		}
 	}
+	exact := took[0].quantiles()
+	var table strings.Builder
 	for i, k := range kinds {
-		slices.Sort(each[i])
-		n := float64(b.N) * float64(time.Microsecond)
-		b.ReportMetric(float64(first[i])/n, k.name+"-first-us")
-		b.ReportMetric(float64(all[i])/n, k.name+"-all-us")
-		b.ReportMetric(float64(each[i][len(each[i])*99/100])/float64(time.Microsecond), k.name+"-p99-us")
-		b.ReportMetric(float64(each[i][len(each[i])/2])/float64(time.Microsecond), k.name+"-p50-us")
+		fmt.Fprintf(&table, "\n%-40s", k.Name)
+		for n, q := range took[i].quantiles() {
+			fmt.Fprintf(&table, " %7.1f us %4.2f", q/float64(time.Microsecond), q/exact[n])
+		}
 	}
+	fmt.Printf("%-40s %15s %15s %15s %15s%s\n", "kind", "first call", "50 calls", "p50", "p99", table.String())
+}
+
+// firstCalls is how long the first calls of connections took.
+type firstCalls struct {
+	first, all, later []time.Duration // the first calls, all 50 of a connection, the calls after the first
+}
+
+// measure connects through k, makes 50 calls, and closes all.
+func (f *firstCalls) measure(b *testing.B, k wrappers.Kind) {
+	cc, server := wrappedPair(b, newEcho(), k.Server, k.Client)
+	defer server.Stop()
+	defer cc.Close()
+	cc.Connect()
+	begin := time.Now()
+	for n := range 50 {
+		was := time.Now()
+		if err := cc.Invoke(b.Context(), unaryMethod, &text{Value: "hello"}, new(text), WaitForReady(true)); err != nil {
+			b.Fatal(k.Name, err)
+		}
+		if n == 0 {
+			f.first = append(f.first, time.Since(was))
+		} else {
+			f.later = append(f.later, time.Since(was))
+		}
+	}
+	f.all = append(f.all, time.Since(begin))
+}
+
+// quantiles returns the medians of the first call, of 50 calls, and of the later calls, and the p99 of these, in nanoseconds.
+func (f *firstCalls) quantiles() [4]float64 {
+	for _, d := range [][]time.Duration{f.first, f.all, f.later} {
+		slices.Sort(d)
+	}
+	at := func(d []time.Duration, percent int) float64 { return float64(d[len(d)*percent/100]) }
+	return [4]float64{at(f.first, 50), at(f.all, 50), at(f.later, 50), at(f.later, 99)}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"syscall"
 
 	"google.golang.org/grpc/mem"
@@ -83,7 +84,7 @@ type prefixed struct {
 }
 
 // Can implements Layer. It leaves OnSocket out, because there are bytes in front of the socket's.
-func (c *prefixed) Can() Ability { return c.below.Can() &^ (OnSocket | TakesVectors | HoldsBytes) }
+func (c *prefixed) Can() Ability { return c.below.Can() &^ (OnSocket | TakesVectors) }
 
 // ReadOnReady implements Layer.
 func (c *prefixed) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
@@ -136,6 +137,15 @@ func (c *prefixed) WaitInRead(idle bool, pool mem.BufferPool) {
 		c.below.WaitInRead(idle, pool)
 	}
 }
+
+// Held implements Layer.
+func (c *prefixed) Held() int { return c.below.Held() }
+
+// Retained implements Layer.
+func (c *prefixed) Retained() int { return c.below.Retained() }
+
+// CountIn implements Layer.
+func (c *prefixed) CountIn(sum *atomic.Int64) { c.below.CountIn(sum) }
 
 // ReleaseIdle implements Layer.
 func (c *prefixed) ReleaseIdle() { c.below.ReleaseIdle() }

@@ -6,6 +6,8 @@ import (
 	"crypto/tls"
 	"net"
 	"os"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"google.golang.org/grpc/internal/readyreader"
@@ -42,12 +44,22 @@ type adopted struct {
 	// Owned by the reader.
 	shaken bool  // the handshake is over
 	late   error // an error that came with bytes; the next read returns it
+
+	mu       sync.Mutex
+	retained readyreader.Retained // guarded by mu
+	closed   bool                 // guarded by mu; then nothing is retained
 }
 
-// Can implements readyreader.Layer.
-func (a *adopted) Can() readyreader.Ability { return readyreader.ReadsReady | readyreader.TriesReads }
+// recordMemory is the memory that crypto/tls takes for a record until the whole record is there, in bytes.
+const recordMemory = 18 << 10
 
-// ReadOnReady implements readyreader.Layer.
+// Can implements readyreader.Layer.
+func (a *adopted) Can() readyreader.Ability {
+	return readyreader.ReadsReady | readyreader.TriesReads | readyreader.HoldsBytes
+}
+
+// ReadOnReady implements readyreader.Layer. What it reads into is retained until Read returns, as
+// Read waits for the rest of a record.
 func (a *adopted) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	if err := a.shake(); err != nil {
 		return nil, 0, err
@@ -58,7 +70,13 @@ func (a *adopted) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 		}
 	}
 	buf := pool.Get(size)
+	a.retain(len(*buf) + recordMemory)
 	n, err := a.Read((*buf)[:min(len(*buf), size)])
+	if readyreader.Again(err) {
+		a.retain(recordMemory)
+	} else {
+		a.retain(0)
+	}
 	if n > 0 {
 		return buf, n, nil
 	}
@@ -99,6 +117,37 @@ func (a *adopted) TryRead(int, mem.BufferPool) (*[]byte, int, error) {
 		return nil, 0, readyreader.ErrWouldBlock
 	}
 	return nil, 0, os.ErrDeadlineExceeded
+}
+
+// retain says how many bytes of memory a keeps.
+func (a *adopted) retain(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.closed {
+		a.retained.Set(n)
+	}
+}
+
+// Held implements readyreader.Layer.
+func (a *adopted) Held() int { return a.retained.Load() }
+
+// Retained implements readyreader.Layer.
+func (a *adopted) Retained() int { return a.retained.Load() }
+
+// CountIn implements readyreader.Layer.
+func (a *adopted) CountIn(sum *atomic.Int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.retained.CountIn(sum)
+}
+
+// Close implements net.Conn.
+func (a *adopted) Close() error {
+	a.mu.Lock()
+	a.closed = true
+	a.retained.Set(0)
+	a.mu.Unlock()
+	return a.Conn.Close()
 }
 
 // RawConn implements readyreader.Layer.
