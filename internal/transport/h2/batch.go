@@ -35,17 +35,19 @@ func (r *reader) await(n int) ([]byte, error) {
 	}
 }
 
-// skip drops the next n bytes.
+// skip drops the next n bytes. Each read of a long frame counts as input, as it may take longer than keepalive waits for an
+// answer.
 func (r *reader) skip(n int) error {
 	for n > 0 {
-		if r.in.act.rd.Buffered() < n {
-			r.endBatch()
+		if r.in.act.rd.Buffered() == 0 {
+			if _, err := r.await(1); err != nil {
+				return unexpectedEOF(err)
+			}
 		}
-		k, err := r.in.act.rd.Discard(n)
-		r.resume()
 		r.in.act.skipsEnd = false // input came, which the end of the batch has to record
+		k, err := r.in.act.rd.Discard(min(n, r.in.act.rd.Buffered()))
 		n -= k
-		if err != nil && !r.wasQuiet(err) {
+		if err != nil {
 			return unexpectedEOF(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/internal/alarm"
 	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/mem"
 )
@@ -129,6 +130,33 @@ func TestSlowBodyIsAlive(t *testing.T) {
 		}
 		p.wantTold("headers 1 :status=200", "end 1")
 	})
+}
+
+// So is a slow frame that nobody wants: DATA of a stream that is over, or a frame of an unknown type.
+func TestSlowSkipIsAlive(t *testing.T) {
+	for name, slow := range map[string][]byte{
+		"DATA of a stream that is over": data(1, "a body of 23 characters", false),
+		"a frame of an unknown type":    raw(0x77, 0, 0, []byte("23 characters it has...")),
+	} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, protocol.Client, peerConfig{Config: protocol.Config{Keepalive: protocol.Keepalive{
+				Interval: 10 * time.Second, Timeout: 2 * time.Second, WithoutStreams: true,
+			}}})
+			p.open(protocol.Frames{End: true}).Reset(frame.Cancel)
+			p.frames()
+			p.send(slow[:9])
+			for _, c := range slow[9:] {
+				time.Sleep(9 * time.Second)
+				p.send([]byte{c})
+			}
+			for _, f := range p.frames() {
+				if f != "PING alive" && f != "WINDOW_UPDATE 0 23" {
+					t.Errorf("%s: got %s", name, f)
+				}
+			}
+			p.wantTold()
+		})
+	}
 }
 
 // A connection that we don't read for a while has no dead peer.
