@@ -26,6 +26,10 @@ const minLifetime = 5 * time.Minute
 // service whose tokens are short-lived.
 const minKept = time.Second
 
+// maxLifetime is for how long a token is valid at most, in seconds, whatever the service says: some 136 years. Much longer
+// times are no time.Duration.
+const maxLifetime = 1 << 32
+
 // String returns all options, separated by colons. They contain no token.
 func (o Options) String() string {
 	return strings.Join([]string{
@@ -121,6 +125,6 @@ func (c *callCreds) current(ctx context.Context) (string, error) {
 	}
 	c.came = time.Now()
 	c.header = got.TokenType + " " + got.AccessToken
-	c.expiry = time.Now().Add(time.Duration(got.ExpiresIn) * time.Second)
+	c.expiry = time.Now().Add(time.Duration(min(max(got.ExpiresIn, 0), maxLifetime)) * time.Second)
 	return c.header, nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -52,7 +53,7 @@ func newService(t *testing.T) *service {
 	return s
 }
 
-func answer(token string, seconds int) string {
+func answer(token string, seconds int64) string {
 	return fmt.Sprintf(`{"access_token": %q, "issued_token_type": "urn:x", "token_type": "Bearer", "expires_in": %d}`, token, seconds)
 }
 
@@ -135,10 +136,10 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestLifetime: what is good for five minutes or less is exchanged anew.
+// TestLifetime: what is good for five minutes or less is exchanged anew. What is good for longer than a time.Duration is kept.
 func TestLifetime(t *testing.T) {
 	s := newService(t)
-	for seconds, want := range map[int]int{0: 2, 299: 2, 310: 1} {
+	for seconds, want := range map[int64]int{math.MinInt64: 2, -1: 2, 0: 2, 299: 2, 310: 1, 1e10: 1, math.MaxInt64: 1} {
 		s.set(http.StatusOK, answer("new", seconds))
 		c := newCreds(t, s.options(t))
 		for range 2 {

@@ -49,6 +49,7 @@ package flowcontrol
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -152,8 +153,8 @@ func MaxSendWait(d time.Duration) grpc.ServerOption {
 	return grpc.ChainStreamInterceptor(func(srv any, st grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 		s := &boundServer{ServerStream: st, most: d}
 		err := next(srv, s)
-		if s.err != nil {
-			return s.err // whatever the handler returned
+		if s.notRead.Load() {
+			return errNotRead // whatever the handler returned
 		}
 		return err
 	})
@@ -162,16 +163,17 @@ func MaxSendWait(d time.Duration) grpc.ServerOption {
 // boundServer is a server's stream whose Send waits for no longer than most.
 type boundServer struct {
 	grpc.ServerStream
-	most time.Duration
-	err  error // owned by the sender
+	most    time.Duration
+	notRead atomic.Bool // a Send has failed with errNotRead, as all others do from then on
 }
 
 func (s *boundServer) SendMsg(m any) error {
-	if s.err == nil {
-		s.err = serverRoom(s.Context()).waitFor(s.Context(), s.most)
+	if s.notRead.Load() {
+		return errNotRead
 	}
-	if s.err != nil {
-		return s.err
+	if serverRoom(s.Context()).waitFor(s.Context(), s.most) != nil {
+		s.notRead.Store(true)
+		return errNotRead
 	}
 	return s.ServerStream.SendMsg(m)
 }

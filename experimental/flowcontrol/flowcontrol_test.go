@@ -114,6 +114,29 @@ func TestWishMaxSendWait(t *testing.T) {
 	}
 }
 
+// A goroutine that still sends when its handler returns shares nothing with what the handler's end looks at: this is for the race
+// detector.
+func TestMaxSendWaitBesideTheHandler(t *testing.T) {
+	sent, end := make(chan struct{}), make(chan error, 1)
+	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {
+		go func() {
+			err := st.Send(new(testpb.StreamingOutputCallResponse))
+			close(sent)
+			for err == nil {
+				err = st.Send(new(testpb.StreamingOutputCallResponse))
+			}
+			end <- err
+		}()
+		<-sent
+		return nil
+	}}, flowcontrol.MaxSendWait(10*time.Second))
+	_, client := s.Dial(t, static...)
+	if err := drain(open(t, client)); err != nil && !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	_ = testservice.Await(t, end, "the end of Send")
+}
+
 // The same for a client, whose RecvMsg tells as well, and who may ask for room.
 func TestWishClientMaxSendWait(t *testing.T) {
 	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {

@@ -65,8 +65,8 @@ func TestRefresh(t *testing.T) {
 		verify(t, first)
 
 		time.Sleep(time.Minute + time.Second)
-		if again := keyMaterial(t, p); again.Roots != first.Roots {
-			t.Error("parsed again though nothing changed")
+		if keyMaterial(t, p) != first {
+			t.Error("new key material though nothing changed")
 		}
 		// Half of a change leaves the old pair in use.
 		replace(t, now.Cert, later.Cert)
@@ -127,6 +127,18 @@ func TestFilesComeLate(t *testing.T) {
 			t.Errorf("%v after %v", km, time.Since(begin))
 		}
 	})
+}
+
+// TestEmptyFiles: files that are there and still empty are named in the log.
+func TestEmptyFiles(t *testing.T) {
+	f := files(t)
+	replace(t, f.Cert, os.DevNull)
+	replace(t, f.Key, os.DevNull)
+	w := &watcher{opts: Options{CertFile: f.Cert, KeyFile: f.Key}, identity: certprovider.NewDistributor()}
+	defer w.identity.Stop()
+	if err := w.readIdentity(); err == nil || !strings.Contains(err.Error(), f.Cert) {
+		t.Errorf("error %v, want one that names %s", err, f.Cert)
+	}
 }
 
 func TestClose(t *testing.T) {

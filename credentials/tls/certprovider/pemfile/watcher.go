@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/credentials/tls/certprovider"
@@ -86,10 +87,18 @@ type watcher struct {
 	identity *certprovider.Distributor // nil without CertFile
 	roots    *certprovider.Distributor // nil without RootFile and SPIFFEBundleMapFile
 
+	last atomic.Pointer[joined] // what KeyMaterial returned last
+
 	mu                 sync.Mutex // guards the fields below
 	closed             bool
 	timer              *time.Timer
 	cert, key, trusted []byte // the files' contents in use; trusted is RootFile's or SPIFFEBundleMapFile's
+}
+
+// joined is certificates and roots in one.
+type joined struct {
+	identity, roots *certprovider.KeyMaterial // nil if none is wanted
+	both            certprovider.KeyMaterial
 }
 
 // refresh reads the files, and schedules the next refresh after RefreshDuration.
@@ -121,7 +130,7 @@ func (w *watcher) readIdentity() error {
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(cert, w.cert) && bytes.Equal(key, w.key) {
+	if w.cert != nil && bytes.Equal(cert, w.cert) && bytes.Equal(key, w.key) {
 		return nil
 	}
 	pair, err := tls.X509KeyPair(cert, key)
@@ -162,24 +171,28 @@ func parseRoots(text []byte) (*certprovider.KeyMaterial, error) {
 	return &certprovider.KeyMaterial{Roots: pool}, nil
 }
 
-// KeyMaterial implements certprovider.Provider.
+// KeyMaterial implements certprovider.Provider. It returns the same pointer as before as long as no file has changed, so that callers
+// can tell.
 func (w *watcher) KeyMaterial(ctx context.Context) (*certprovider.KeyMaterial, error) {
-	out := &certprovider.KeyMaterial{}
+	now := &joined{}
+	var err error
 	if w.identity != nil {
-		km, err := w.identity.KeyMaterial(ctx)
-		if err != nil {
+		if now.identity, err = w.identity.KeyMaterial(ctx); err != nil {
 			return nil, err
 		}
-		out.Certs = km.Certs
+		now.both.Certs = now.identity.Certs
 	}
 	if w.roots != nil {
-		km, err := w.roots.KeyMaterial(ctx)
-		if err != nil {
+		if now.roots, err = w.roots.KeyMaterial(ctx); err != nil {
 			return nil, err
 		}
-		out.Roots, out.SPIFFEBundleMap = km.Roots, km.SPIFFEBundleMap
+		now.both.Roots, now.both.SPIFFEBundleMap = now.roots.Roots, now.roots.SPIFFEBundleMap
 	}
-	return out, nil
+	if last := w.last.Load(); last != nil && last.identity == now.identity && last.roots == now.roots {
+		return &last.both, nil
+	}
+	w.last.Store(now)
+	return &now.both, nil
 }
 
 // Close implements certprovider.Provider.
