@@ -140,7 +140,8 @@ tidy: ## tidy every module
 	go mod tidy
 	@set -e; for m in $(NESTED); do (cd $$m && go mod tidy); done
 
-tidy-check: ## fail if a module isn't tidy
+tidy-check: ## fail if a module isn't tidy, or a program was checked in
+	@git diff --numstat $$(git hash-object -t tree /dev/null) HEAD | awk '$$1 == "-" { print "binary file: " $$3; bad = 1 } END { exit bad }'
 	go mod tidy -diff
 	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go mod tidy -diff); done
 
