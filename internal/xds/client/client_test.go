@@ -354,8 +354,7 @@ func TestA57Restart(t *testing.T) {
 }
 
 func TestA71Fallback(t *testing.T) {
-	two := `{"xds_servers":[` + serverText("p", "") + `,` + serverText("q", "") + `]}`
-	inWorld(t, two, Config{}, func(w *world) {
+	inWorld(t, two(), Config{}, func(w *world) {
 		p, q := w.planes["p"], w.planes["q"]
 		a, _ := w.watch(parts, "a")
 		s := p.next()

@@ -48,6 +48,22 @@ func newType(url string, whole bool, decoded *int) *Type[string] {
 	}}
 }
 
+// held returns a type whose Decode, at the value "held", sends to reading, and then waits for goOn.
+func held(url string, whole bool) (typ *Type[string], reading, goOn chan struct{}) {
+	reading, goOn = make(chan struct{}), make(chan struct{})
+	typ = newType(url, whole, nil)
+	decode := typ.Decode
+	typ.Decode = func(from *bootstrap.Server, raw []byte) (string, error) {
+		v, err := decode(from, raw)
+		if v == "held" {
+			reading <- struct{}{}
+			<-goOn
+		}
+		return v, err
+	}
+	return typ, reading, goOn
+}
+
 const (
 	partURL  = "type.test/Part"
 	wholeURL = "type.test/Whole"
@@ -65,8 +81,9 @@ type plane struct {
 	down    bool
 	dials   int
 	closed  int
-	streams chan *planeStream // ADS
-	loads   chan *planeStream // LRS
+	streams chan *planeStream                   // ADS
+	loads   chan *planeStream                   // LRS
+	hold    func(*discoveryv3.DiscoveryRequest) // if not nil, it is called before a request arrives
 }
 
 func newPlane(t *testing.T) *plane {
@@ -85,7 +102,7 @@ func (p *plane) NewStream(ctx context.Context, method string) (Stream, error) {
 	if p.down {
 		return nil, errors.New("connection refused")
 	}
-	s := &planeStream{t: p.t, ctx: ctx, requests: make(chan proto.Message, 100), responses: make(chan proto.Message, 100), end: make(chan struct{})}
+	s := &planeStream{t: p.t, plane: p, ctx: ctx, requests: make(chan proto.Message, 100), responses: make(chan proto.Message, 100), end: make(chan struct{})}
 	if method == adsMethod {
 		p.streams <- s
 	} else {
@@ -98,6 +115,13 @@ func (p *plane) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed++
+}
+
+// onRequest sets hold.
+func (p *plane) onRequest(hold func(*discoveryv3.DiscoveryRequest)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hold = hold
 }
 
 // next waits for the client's next stream.
@@ -124,6 +148,7 @@ func (p *plane) none() {
 // planeStream is the control plane's end of a stream.
 type planeStream struct {
 	t         *testing.T
+	plane     *plane
 	ctx       context.Context
 	requests  chan proto.Message
 	responses chan proto.Message
@@ -131,6 +156,12 @@ type planeStream struct {
 }
 
 func (s *planeStream) Send(m proto.Message) error {
+	s.plane.mu.Lock()
+	hold := s.plane.hold
+	s.plane.mu.Unlock()
+	if r, ok := m.(*discoveryv3.DiscoveryRequest); ok && hold != nil {
+		hold(r)
+	}
 	select {
 	case <-s.ctx.Done():
 		return s.ctx.Err()
@@ -168,6 +199,14 @@ func (s *planeStream) want(url, version, nonce string, names ...string) *discove
 	default:
 		s.t.Fatalf("no request; want one for %s %v", url, names)
 		return nil
+	}
+}
+
+// drain drops the requests that have arrived.
+func (s *planeStream) drain() {
+	synctest.Wait()
+	for len(s.requests) > 0 {
+		<-s.requests
 	}
 }
 
@@ -319,6 +358,11 @@ func inWorld(t *testing.T, bootstrapJSON string, config Config, f func(w *world)
 }
 
 func one(more string) string { return `{"xds_servers":[` + serverText("p", more) + `]}` }
+
+// two has servers p and q; q is the fallback.
+func two() string {
+	return `{"xds_servers":[` + serverText("p", "") + `,` + serverText("q", "") + `]}`
+}
 
 func (w *world) watch(t *Type[string], name string) (*seen, func()) {
 	s := &seen{t: w.t}

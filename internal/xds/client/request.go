@@ -148,6 +148,6 @@ func (s *server) unsubscribeLocked(e *entry) {
 	if e.timerFrom == s {
 		e.stopTimer()
 	}
-	sub.dirty = sub.asked
+	sub.dirty = sub.asked || len(sub.entries) > 0
 	s.kickLocked()
 }
