@@ -172,6 +172,12 @@ type subscription struct {
 	// sees the names in the acknowledgement would assume that the client has the resources. So the
 	// acknowledgement leaves the names out, and the request after it has them.
 	late map[string]struct{}
+	// last has the names of the last request on this stream, sorted. dropped has those of them that were
+	// dropped since. If such a name is added again, the value is gone, but the server would see no change in
+	// a request that has the name, and so would not send the resource again. So the next request leaves the
+	// name out, and the request after it has it.
+	last    []string
+	dropped map[string]struct{}
 	// fresh has the names that were added while the current response is being processed. The response does
 	// not count for them.
 	fresh map[string]struct{}

@@ -61,6 +61,7 @@ func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryReque
 		TypeUrl: sub.kind.url(), VersionInfo: sub.version, ResponseNonce: sub.nonce,
 		ResourceNames: sub.names(),
 	}
+	sub.last = req.GetResourceNames()
 	if s.firstLocked() { // the first request of a stream identifies the client
 		req.Node = s.client.node
 	}
@@ -72,23 +73,29 @@ func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryReque
 }
 
 // names returns the resource names for the next request. If that request acknowledges a response, names
-// leaves out the names that were added after the response. The subscription is then dirty again, so that
-// another request with those names follows.
+// leaves out the names that were added after the response. It always leaves out those that were dropped and
+// added again since the last request. If it leaves out a name, the subscription is dirty again, so that
+// another request with all names follows.
 func (sub *subscription) names() []string {
 	names := slices.Sorted(maps.Keys(sub.entries))
-	if !sub.owed {
-		return names
-	}
-	late := sub.late
-	sub.owed, sub.late = false, nil
-	if len(late) == 0 {
-		return names
-	}
-	sub.dirty = true
-	return slices.DeleteFunc(names, func(name string) bool {
-		_, ok := late[name]
-		return ok
+	all := len(names)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		_, dropped := sub.dropped[name]
+		_, late := sub.late[name]
+		return dropped || late && sub.owed
 	})
+	if sub.owed {
+		sub.owed, sub.late = false, nil
+	}
+	sub.dropped = nil
+	sub.dirty = len(names) < all
+	return names
+}
+
+// requested reports whether the last request on the current stream has the name.
+func (sub *subscription) requested(name string) bool {
+	_, ok := slices.BinarySearch(sub.last, name)
+	return ok
 }
 
 // firstLocked reports whether nothing has been sent on the current stream yet.
@@ -147,6 +154,12 @@ func (s *server) unsubscribeLocked(e *entry) {
 	delete(sub.late, e.name)
 	if e.timerFrom == s {
 		e.stopTimer()
+	}
+	if sub.requested(e.name) {
+		if sub.dropped == nil {
+			sub.dropped = make(map[string]struct{})
+		}
+		sub.dropped[e.name] = struct{}{}
 	}
 	sub.dirty = sub.asked || len(sub.entries) > 0
 	s.kickLocked()

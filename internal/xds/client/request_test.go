@@ -4,6 +4,7 @@ package client
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -75,5 +76,74 @@ func TestDroppedBeforeTheFirstRequest(t *testing.T) {
 			s.want(partURL, "", "", "a")
 			s.quiet() // a request without names would ask for everything
 		})
+	})
+}
+
+// TestWatchedAgainAtOnce: the last watch of a resource ends and another begins before the next request is sent.
+// A server sends the resource again only if it sees that it was dropped meanwhile.
+func TestWatchedAgainAtOnce(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		p := w.planes["p"]
+		w.watch(parts, "y")
+		x, cancelX := w.watch(parts, "x")
+		s := p.next()
+		s.drain()
+		s.send(partURL, "1", "1", "x=1", "y=1")
+		s.want(partURL, "1", "1", "x", "y")
+		x.want("1")
+
+		busy := make(chan struct{})
+		p.onRequest(func(*discoveryv3.DiscoveryRequest) { <-busy })
+		_, cancelZ := w.watch(parts, "z")
+		synctest.Wait() // now this request is being sent
+		cancelX()
+		x, cancelX = w.watch(parts, "x")
+		close(busy)
+		s.want(partURL, "1", "1", "x", "y", "z")
+		s.want(partURL, "1", "1", "y", "z")
+		s.want(partURL, "1", "1", "x", "y", "z")
+		s.quiet()
+		s.send(partURL, "1", "2", "x=1")
+		s.want(partURL, "1", "2", "x", "y", "z")
+		x.want("1")
+
+		// A name that no request has had needs no more than one.
+		busy = make(chan struct{})
+		cancelZ()
+		synctest.Wait()
+		_, cancelN := w.watch(parts, "n")
+		cancelN()
+		w.watch(parts, "n")
+		close(busy)
+		s.want(partURL, "1", "2", "x", "y")
+		s.want(partURL, "1", "2", "n", "x", "y")
+		s.quiet()
+		cancelX()
+		s.want(partURL, "1", "2", "n", "y")
+		s.quiet()
+	})
+}
+
+// TestNewStreamHasAllNames: what was dropped and added again before a stream ended is in the first request on the next.
+func TestNewStreamHasAllNames(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		p := w.planes["p"]
+		_, cancel := w.watch(parts, "x")
+		s := p.next()
+		s.want(partURL, "", "", "x")
+		s.send(partURL, "1", "1")
+		s.want(partURL, "1", "1", "x")
+		busy := make(chan struct{})
+		p.onRequest(func(*discoveryv3.DiscoveryRequest) { <-busy })
+		w.watch(parts, "y")
+		synctest.Wait() // now this request is being sent
+		cancel()
+		w.watch(parts, "x")
+		close(s.end)
+		time.Sleep(minStream)
+		close(busy)
+		s = p.next()
+		s.want(partURL, "1", "", "x", "y")
+		s.quiet()
 	})
 }

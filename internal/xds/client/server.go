@@ -114,7 +114,7 @@ func (s *server) up(stream Stream) {
 	s.worked = s.worked || s.failure == nil // A78: the first stream counts before its first response
 	for _, sub := range s.subs {
 		sub.nonce, sub.nack, sub.asked = "", nil, false
-		sub.reading, sub.fresh, sub.owed, sub.late = false, nil, false, nil
+		sub.reading, sub.fresh, sub.owed, sub.late, sub.last, sub.dropped = false, nil, false, nil, nil, nil
 		sub.dirty = len(sub.entries) > 0
 	}
 	s.kickLocked()
