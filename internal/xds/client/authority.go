@@ -74,6 +74,9 @@ func (a *authority) openLocked() {
 
 // closeToLocked stops using all servers but the first n.
 func (a *authority) closeToLocked(n int) {
+	if n == len(a.open) {
+		return
+	}
 	for _, s := range a.open[n:] {
 		for _, e := range a.entries() {
 			s.unsubscribeLocked(e)
@@ -83,6 +86,19 @@ func (a *authority) closeToLocked(n int) {
 	}
 	clear(a.open[n:])
 	a.open = a.open[:n]
+	a.awaitLocked()
+}
+
+// awaitLocked starts the timers of resources whose timers have ended with the server that they belonged to.
+// They now belong to another server that has been asked for the resource.
+func (a *authority) awaitLocked() {
+	for _, e := range a.entries() {
+		for _, s := range a.open {
+			if sub := s.subs[e.kind.url()]; s.stream != nil && sub != nil && sub.requested(e.name) {
+				e.await(s)
+			}
+		}
+	}
 }
 
 func (a *authority) closeLocked() { a.closeToLocked(0) }

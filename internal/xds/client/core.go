@@ -133,6 +133,8 @@ type user interface {
 	backLocked()
 	// answeredLocked is called when a server has sent a resource.
 	answeredLocked(*server)
+	// awaitLocked is called when a server's timers have ended.
+	awaitLocked()
 }
 
 // server is a control plane in use. Client.mu guards its fields, except those whose comments say otherwise.

@@ -133,6 +133,9 @@ func (s *server) down(err error, answered bool) {
 			}
 		}
 	}
+	for u := range s.users {
+		u.awaitLocked()
+	}
 	if answered { // A57: a control plane may end a stream
 		c.logf("%v ended the stream: %v", s.config, err)
 		return
