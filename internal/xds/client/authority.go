@@ -5,6 +5,7 @@ package client
 import (
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // entries iterates over the entries of all types.
@@ -100,6 +101,9 @@ func (a *authority) awaitLocked() {
 		}
 	}
 }
+
+// usesLocked reports whether s is in use.
+func (a *authority) usesLocked(s *server) bool { return slices.Contains(a.open, s) }
 
 func (a *authority) closeLocked() { a.closeToLocked(0) }
 

@@ -135,6 +135,8 @@ type user interface {
 	answeredLocked(*server)
 	// awaitLocked is called when a server's timers have ended.
 	awaitLocked()
+	// usesLocked reports whether the server is in use.
+	usesLocked(*server) bool
 }
 
 // server is a control plane in use. Client.mu guards its fields, except those whose comments say otherwise.

@@ -167,16 +167,16 @@ func (r *response) finish(stream Stream) {
 		}
 	}
 	r.applyErrors(sub, seen)
-	if r.kind.whole() {
-		for name, e := range sub.entries {
-			if _, ok := e.cached(); ok && !seen[name] && e.from == s {
-				e.deleted(s)
-			}
-		}
-	}
 	for u, ok := range answered {
 		if ok {
 			u.answeredLocked(s)
+		}
+	}
+	if r.kind.whole() {
+		for name, e := range sub.entries {
+			if _, ok := e.cached(); ok && !seen[name] && r.deletes(e) {
+				e.deleted(s)
+			}
 		}
 	}
 	sub.reading, sub.fresh, sub.owed = false, nil, true
@@ -196,6 +196,16 @@ func (r *response) finish(stream Stream) {
 		return
 	}
 	s.kickLocked()
+}
+
+// deletes reports whether the response deletes a resource that it does not have. A value from another server
+// stays while that server is in use. After that, nobody but the servers that are in use can say that the
+// resource is gone.
+func (r *response) deletes(e *entry) bool {
+	if _, fresh := r.sub.fresh[e.name]; fresh {
+		return false
+	}
+	return e.from == r.server || !e.user.usesLocked(e.from)
 }
 
 // refusalPause is the time between two refusals of the same version. Some control planes answer each refusal

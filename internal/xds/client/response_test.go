@@ -122,3 +122,77 @@ func TestResponseCostsWhatIsInIt(t *testing.T) {
 		}
 	})
 }
+
+// TestA71FallbackDeletion: a resource of which only the fallback knows is deleted once the fallback is no longer
+// used, as the server that took over says with each complete response that does not have it.
+func TestA71FallbackDeletion(t *testing.T) {
+	// begin falls back to q, which sends x and y. p is back.
+	begin := func(w *world, typ *Type[string]) (x, y *seen, s, f *planeStream) {
+		p := w.planes["p"]
+		p.setDown(true)
+		x, _ = w.watch(typ, "x")
+		y, _ = w.watch(typ, "y")
+		f = w.planes["q"].next()
+		f.send(wholeURL, "1", "1", "x=q1", "y=q1")
+		x.want("q1")
+		y.want("q1")
+		p.setDown(false)
+		time.Sleep(5 * time.Second)
+		return x, y, p.next(), f
+	}
+	t.Run("at once", func(t *testing.T) {
+		inWorld(t, two(), Config{}, func(w *world) {
+			x, y, s, _ := begin(w, wholes)
+			s.send(wholeURL, "1", "1")
+			s.drain()
+			x.want() // the fallback is still in use
+			y.want()
+			s.send(wholeURL, "2", "2", "y=p1")
+			x.want("none")
+			y.want("p1")
+			s.send(wholeURL, "3", "3", "x=p1", "y=p1")
+			x.want("p1")
+			s.drain()
+		})
+	})
+	t.Run("another type first", func(t *testing.T) {
+		inWorld(t, two(), Config{}, func(w *world) {
+			x, y, s, _ := begin(w, wholes)
+			a, _ := w.watch(parts, "a")
+			s.send(partURL, "1", "1", "a=p1")
+			a.want("p1")
+			x.want()
+			s.send(wholeURL, "1", "1", "y=p1")
+			x.want("none")
+			y.want("p1")
+			s.drain()
+		})
+	})
+	t.Run("asked for while read", func(t *testing.T) {
+		inWorld(t, two(), Config{}, func(w *world) {
+			typ, reading, goOn := held(wholeURL, true)
+			_, y, s, f := begin(w, typ)
+			s.send(wholeURL, "1", "1", "y=held")
+			<-reading
+			z, _ := w.watch(typ, "z")
+			f.send(wholeURL, "2", "2", "x=q1", "y=q1", "z=q1")
+			z.want("q1")
+			goOn <- struct{}{}
+			y.want("held")
+			z.want() // the response does not count for it
+			s.send(wholeURL, "2", "2", "y=p2")
+			z.want("none")
+			s.drain()
+		})
+	})
+	t.Run("A53", func(t *testing.T) {
+		config := `{"xds_servers":[` + serverText("p", `,"server_features":["ignore_resource_deletion"]`) + `,` + serverText("q", "") + `]}`
+		inWorld(t, config, Config{}, func(w *world) {
+			x, y, s, _ := begin(w, wholes)
+			s.send(wholeURL, "1", "1", "y=p1")
+			y.want("p1")
+			x.want()
+			s.drain()
+		})
+	})
+}
