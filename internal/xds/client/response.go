@@ -56,7 +56,7 @@ type item struct {
 	name  string
 	raw   []byte
 	value any
-	same  bool // the resource is the same as the one in use
+	same  bool // the resource is the same as the one in use, and value is that one's
 	err   error
 }
 
@@ -78,21 +78,21 @@ func (r *response) begin(stream Stream) bool {
 	return true
 }
 
-// watched reports whether the resource has been watched since before processing of the response began. raw is
-// the version in use, if it came from this server. watched looks up one name at a time, so that the cost
-// depends on what the control plane sends, and not on how many resources are watched.
-func (r *response) watched(name string) (raw []byte, ok bool) {
+// watched reports whether the resource has been watched since before processing of the response began. raw and
+// value are the version in use, if it came from this server. watched looks up one name at a time, so that the
+// cost depends on what the control plane sends, and not on how many resources are watched.
+func (r *response) watched(name string) (raw []byte, value any, ok bool) {
 	c := r.server.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := r.sub.entries[name]
 	if _, fresh := r.sub.fresh[name]; e == nil || fresh {
-		return nil, false
+		return nil, nil, false
 	}
 	if e.from == r.server {
-		raw = e.raw
+		raw, value = e.raw, e.value
 	}
-	return raw, true
+	return raw, value, true
 }
 
 // add decodes a resource if it is watched. It ignores the content of all others.
@@ -103,12 +103,12 @@ func (r *response) add(index int, a *anypb.Any) {
 		r.problems = append(r.problems, fmt.Errorf("resource %d: %w", index, err))
 		return
 	}
-	raw, watched := r.watched(it.name)
+	raw, value, watched := r.watched(it.name)
 	if !watched {
 		return
 	}
 	if raw != nil && bytes.Equal(raw, it.raw) {
-		it.same = true
+		it.same, it.value = true, value
 	} else if it.value, it.err = r.kind.decode(r.server.config, it.raw); it.err != nil {
 		it.err = fmt.Errorf("%s %q is not valid: %w", r.kind.name(), it.name, it.err)
 		r.wrong++
@@ -252,9 +252,7 @@ func (r *response) apply(e *entry, it *item) {
 		e.invalid(NACKed, it.err, r.version, r.server)
 	case it.same && e.from == r.server && e.value != nil:
 		e.confirm(r.version)
-	case it.same:
-		// The entry was dropped meanwhile. The client will request the resource again: see subscription.late.
-	default:
+	default: // Though it.same is true, the entry may have been dropped meanwhile, or have got another server's value.
 		e.set(it.value, it.raw, r.version, r.server)
 	}
 }

@@ -196,3 +196,32 @@ func TestA71FallbackDeletion(t *testing.T) {
 		})
 	})
 }
+
+// TestA71TakeOverWhileRead: the primary sends the value that it had sent before; while the client reads the response,
+// the fallback sends another one. The primary's value wins.
+func TestA71TakeOverWhileRead(t *testing.T) {
+	inWorld(t, two(), Config{}, func(w *world) {
+		p, q := w.planes["p"], w.planes["q"]
+		typ, reading, goOn := held(partURL, false)
+		x, _ := w.watch(typ, "x")
+		s := p.next()
+		s.send(partURL, "1", "1", "x=p1")
+		x.want("p1")
+		p.setDown(true)
+		close(s.end)
+		w.watch(typ, "y") // the reason to fall back
+		time.Sleep(5 * time.Second)
+		f := q.next()
+		p.setDown(false)
+		time.Sleep(5 * time.Second)
+		s = p.next()
+		s.send(partURL, "1", "1", "x=p1", "y=held")
+		<-reading
+		f.send(partURL, "1", "1", "x=q1")
+		x.want("q1")
+		goOn <- struct{}{}
+		x.want("p1")
+		s.drain()
+		f.drain()
+	})
+}
