@@ -27,7 +27,7 @@ func (r *reports) update(name string, c *resource.Cluster, to *xdsclient.Client)
 	if r != nil && server == r.server && c.EDSServiceName == r.service {
 		return r
 	}
-	r.stop()
+	defer r.stop() // after ReportLoad: what has been counted is lost once nobody reports to the server
 	loads, stop := to.ReportLoad(c.LRS)
 	load, release := loads.Cluster(name, c.EDSServiceName)
 	return &reports{server, c.EDSServiceName, load, func() {
