@@ -196,7 +196,7 @@ func TestCountedWhere(t *testing.T) {
 	} {
 		for _, d := range []struct {
 			name string
-			way  func(shape) way
+			way  func(*shape) *way
 			want int
 		}{{"Read", inward, tt.in}, {"Write", outward, tt.out}} {
 			if !mayCount && d.want > 0 {

@@ -48,30 +48,35 @@ type way struct {
 	counts                             bool
 }
 
-func better(w way) method { return w.better }
-func other(w way) method  { return w.other }
+func better(w *way) method { return w.better }
+func other(w *way) method  { return w.other }
 
 // trying is TryRead where ReadOnReady has the same origin. A type that declares one of the two alone wants to
 // see each read, and would not see those by the other.
-func trying(w way) method {
+func trying(w *way) method {
 	if w.tries != w.better {
 		return unsure
 	}
 	return w.tries
 }
 
-func inward(s shape) way  { return s.in }
-func outward(s shape) way { return s.out }
+func inward(s *shape) *way  { return &s.in }
+func outward(s *shape) *way { return &s.out }
 
-var shapes sync.Map // of reflect.Type to shape
+var shapes sync.Map // of reflect.Type to *shape
 
-func shapeOf(t reflect.Type) shape {
+// shapeOf returns the shape of t. It needs little stack, as most connections begin on goroutines that have little.
+func shapeOf(t reflect.Type) *shape {
 	if s, ok := shapes.Load(t); ok {
-		return s.(shape)
+		return s.(*shape)
 	}
+	return learnShape(t)
+}
+
+func learnShape(t reflect.Type) *shape {
 	// The names are constants: with a variable the linker would have to keep every exported method of every
 	// type.
-	s := shape{
+	s := &shape{
 		in: wayOf(t,
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Read") },
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("ReadOnReady") },
@@ -179,7 +184,7 @@ type path struct {
 
 // descend searches for the innermost connection, starting at conn. It bypasses wrappers that count only if
 // there is a socket at the end.
-func descend(conn net.Conn, direction func(shape) way) path {
+func descend(conn net.Conn, direction func(*shape) *way) path {
 	p := passBy(conn, direction, mayCount)
 	if len(p.counts) > 0 && !isSocket(p) {
 		return passBy(conn, direction, false)
@@ -188,7 +193,7 @@ func descend(conn net.Conn, direction func(shape) way) path {
 }
 
 // passBy is descend; evenCounting says whether it bypasses wrappers that count.
-func passBy(conn net.Conn, direction func(shape) way, evenCounting bool) path {
+func passBy(conn net.Conn, direction func(*shape) *way, evenCounting bool) path {
 	var counts counters
 	v := reflect.ValueOf(conn)
 	for range maxDepth {
@@ -246,11 +251,11 @@ func offered(conn net.Conn, v reflect.Value) Layer {
 // namedBy returns the connection to which conn says that it leaves its reads or its writes, and the method
 // of conn that counts them, if it has one. named is nil if conn names no connection, or if it is not
 // certain what counts. v is conn's reflect.Value. The methods are defined in package experimental.
-func namedBy(conn net.Conn, v reflect.Value, direction func(shape) way) (named net.Conn, tell func(int)) {
+func namedBy(conn net.Conn, v reflect.Value, direction func(*shape) *way) (named net.Conn, tell func(int)) {
 	if conn == nil || !offers(v, direction, other) {
 		return nil, nil
 	}
-	if direction(shape{in: way{plain: 1}}).plain == 1 {
+	if direction(&shape{in: way{plain: 1}}).plain == 1 {
 		if r, ok := conn.(interface{ ReadsOf() net.Conn }); ok {
 			named = r.ReadsOf()
 		}
@@ -274,7 +279,7 @@ func namedBy(conn net.Conn, v reflect.Value, direction func(shape) way) (named n
 // agrees reports whether all bytes will be counted that v wants counted. If tells is true, the type that
 // names the other connection (see offers) has to be the one that counts. If tells is false, no type on the
 // way to it may have a method that counts.
-func agrees(v reflect.Value, direction func(shape) way, tells bool) bool {
+func agrees(v reflect.Value, direction func(*shape) *way, tells bool) bool {
 	for range maxDepth {
 		switch w := direction(shapeOf(v.Type())); {
 		case tells && w.count != w.other, !tells && w.counts:
@@ -291,7 +296,7 @@ func agrees(v reflect.Value, direction func(shape) way, tells bool) bool {
 // offers reports whether v has another method for a direction, in a place where it may be used: v declares
 // it, or both it and the plain one are promoted from the same field. A wrapper that declares Read alone has
 // ReadOnReady from what it embeds, and its Read must not be bypassed.
-func offers(v reflect.Value, direction func(shape) way, another func(way) method) bool {
+func offers(v reflect.Value, direction func(*shape) *way, another func(*way) method) bool {
 	for range maxDepth {
 		if !wraps(v) {
 			return false

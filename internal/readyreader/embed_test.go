@@ -129,7 +129,7 @@ func TestEmbedding(t *testing.T) {
 	} {
 		for _, d := range []struct {
 			name string
-			way  func(shape) way
+			way  func(*shape) *way
 			want bool
 		}{{"Read", inward, tt.read}, {"Write", outward, tt.write}} {
 			p := descend(tt.conn, d.way)
