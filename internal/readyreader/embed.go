@@ -200,22 +200,25 @@ func passBy(conn net.Conn, direction func(*shape) *way, evenCounting bool) path 
 		if conn != nil && IsSocket(conn) {
 			return path{conn, nil, counts}
 		}
-		if conn != nil && offers(v, direction, better) {
+		if !wraps(v) {
+			return path{conn, nil, counts}
+		}
+		w := direction(shapeOf(v.Type()))
+		if conn != nil && w.better != unsure && offers(v, direction, better) {
 			if layer := offered(conn, v); layer != nil {
 				return path{conn, layer, counts}
 			}
 		}
-		if named, count := namedBy(conn, v, direction); named != nil && (count == nil || evenCounting) {
-			if count != nil {
-				counts = append(counts, count)
+		if conn != nil && w.other != unsure {
+			if named, count := namedBy(conn, v, direction); named != nil && (count == nil || evenCounting) {
+				if count != nil {
+					counts = append(counts, count)
+				}
+				conn, v = named, reflect.ValueOf(named)
+				continue
 			}
-			conn, v = named, reflect.ValueOf(named)
-			continue
 		}
-		if !wraps(v) {
-			return path{conn, nil, counts}
-		}
-		switch field := direction(shapeOf(v.Type())).plain; field {
+		switch field := w.plain; field {
 		case unsure:
 			return path{nil, nil, counts}
 		case declared:
@@ -250,9 +253,9 @@ func offered(conn net.Conn, v reflect.Value) Layer {
 
 // namedBy returns the connection to which conn says that it leaves its reads or its writes, and the method
 // of conn that counts them, if it has one. named is nil if conn names no connection, or if it is not
-// certain what counts. v is conn's reflect.Value. The methods are defined in package experimental.
+// certain what counts. conn is not nil; v is its reflect.Value. The methods are defined in package experimental.
 func namedBy(conn net.Conn, v reflect.Value, direction func(*shape) *way) (named net.Conn, tell func(int)) {
-	if conn == nil || !offers(v, direction, other) {
+	if !offers(v, direction, other) {
 		return nil, nil
 	}
 	if direction(&shape{in: way{plain: 1}}).plain == 1 {
