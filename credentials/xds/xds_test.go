@@ -88,11 +88,18 @@ func TestA29NoFallbackOnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	raw, peer := net.Pipe()
-	defer peer.Close()
-	ctx := ofAddress(t, handshake.SetAddress(resolver.Address{}, closed, "").Attributes)
-	if _, _, err := client.ClientHandshake(ctx, "x", raw); err == nil {
-		t.Error("the client falls back")
+	impossible := &handshake.Client{}
+	if err := impossible.Set(&resource.ClientTLS{Roots: resource.CertProvider{Instance: "none"}}, nil); err == nil {
+		t.Fatal("a provider that does not exist is built")
+	}
+	for name, c := range map[string]*handshake.Client{"closed": closed, "no provider": impossible} {
+		raw, peer := net.Pipe()
+		ctx := ofAddress(t, handshake.SetAddress(resolver.Address{}, c, "").Attributes)
+		if _, _, err := client.ClientHandshake(ctx, "x", raw); err == nil {
+			t.Errorf("%s: the client falls back", name)
+		}
+		raw.Close()
+		peer.Close()
 	}
 	raw, peer2 := net.Pipe()
 	defer peer2.Close()

@@ -4,6 +4,7 @@ package grpcservice
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/grpc_service/channel_credentials/google_default/v3" // in texts
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/grpc_service/channel_credentials/insecure/v3"
+	"google.golang.org/grpc/credentials/tls/certprovider"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/httpfilter"
@@ -185,3 +187,22 @@ func TestChannels(t *testing.T) {
 		t.Error("a closed channel is used")
 	}
 }
+
+// TestNoMaterial: a provider that returns neither certificates nor an error makes the handshake fail, and nothing worse.
+func TestNoMaterial(t *testing.T) {
+	roots, empty := certprovider.NewDistributor(), certprovider.NewDistributor()
+	roots.Set(&certprovider.KeyMaterial{Roots: x509.NewCertPool()}, nil)
+	empty.Set(nil, nil)
+	for name, p := range map[string]*provided{
+		"no roots": {roots: closing{empty}}, "no identity": {roots: closing{roots}, identity: closing{empty}},
+	} {
+		if _, _, err := p.ClientHandshake(t.Context(), "a", nil); err == nil || !strings.Contains(err.Error(), "the certificate provider has no") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// closing is a certificate provider.
+type closing struct{ *certprovider.Distributor }
+
+func (c closing) Close() { c.Stop() }

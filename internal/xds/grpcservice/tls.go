@@ -92,7 +92,7 @@ func (p *provided) ClientHandshake(ctx context.Context, authority string, conn n
 	if err != nil {
 		return nil, nil, err
 	}
-	if roots.Roots == nil { // nil would mean the system's roots
+	if roots == nil || roots.Roots == nil { // nil would mean the system's roots
 		return nil, nil, errors.New("the certificate provider has no roots")
 	}
 	c := &tls.Config{RootCAs: roots.Roots, MinVersion: tls.VersionTLS12}
@@ -100,6 +100,9 @@ func (p *provided) ClientHandshake(ctx context.Context, authority string, conn n
 		identity, err := p.identity.KeyMaterial(ctx)
 		if err != nil {
 			return nil, nil, err
+		}
+		if identity == nil {
+			return nil, nil, errors.New("the certificate provider has no certificate")
 		}
 		c.Certificates = identity.Certs
 	}

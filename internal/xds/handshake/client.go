@@ -10,6 +10,7 @@
 package handshake
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -30,29 +31,31 @@ import (
 type Client struct {
 	mu      sync.Mutex
 	config  *resource.ClientTLS // nil means no security
-	source  *source             // nil if config is nil
+	source  *source             // nil if config is nil, or if there is err
+	err     error               // why config cannot be used
 	stopped bool
 }
 
-// Set takes over the settings of the cluster; t is nil if it has none. After an error the settings before
-// stay in use. After Close it does nothing.
+// Set takes over the settings of the cluster; t is nil if it has none. If a certificate provider cannot be
+// built, handshakes fail with the error that Set returns, until Set is called again and succeeds. They use
+// neither the settings before nor the fallback credentials, as both may be weaker than what the control plane
+// asks for. After Close Set does nothing.
 func (c *Client) Set(t *resource.ClientTLS, all Providers) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopped || sameTLS(c.config, t) {
+	if c.stopped || c.err == nil && sameTLS(c.config, t) {
 		return nil
 	}
 	var s *source
+	var err error
 	if t != nil {
-		var err error
-		if s, err = newSource(t.Identity, t.Roots, all); err != nil {
-			return err
+		if s, err = newSource(t.Identity, t.Roots, all); err == nil {
+			s.config = clientConfig(t)
 		}
-		s.config = clientConfig(t)
 	}
 	c.replaceLocked(s)
-	c.config = t
-	return nil
+	c.config, c.err = t, err
+	return err
 }
 
 func (c *Client) replaceLocked(s *source) {
@@ -80,7 +83,8 @@ func sameTLS(a, b *resource.ClientTLS) bool {
 		a.AutoSANValidation == b.AutoSANValidation && a.MaxDepth == b.MaxDepth && slices.EqualFunc(a.SANs, b.SANs, resource.SAN.Equal)
 }
 
-// Secured reports whether the cluster's settings secure connections, and not the fallback credentials.
+// Secured reports whether the cluster's settings secure connections, and not the fallback credentials. It is
+// true also if the settings cannot be used: then connections fail.
 func (c *Client) Secured() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +96,7 @@ func (c *Client) Secured() bool {
 // it does nothing and ok is false.
 func (c *Client) Handshake(ctx context.Context, hostname string, rawConn net.Conn) (conn net.Conn, info credentials.AuthInfo, ok bool, err error) {
 	c.mu.Lock()
-	s, t := c.source, c.config
+	s, t, kept := c.source, c.config, c.err
 	using := s != nil && s.use()
 	c.mu.Unlock()
 	if t == nil {
@@ -100,7 +104,7 @@ func (c *Client) Handshake(ctx context.Context, hostname string, rawConn net.Con
 	}
 	if !using {
 		rawConn.Close()
-		return nil, nil, true, errClosed
+		return nil, nil, true, cmp.Or(kept, errClosed)
 	}
 	defer s.done()
 	creds, err := s.credentials(ctx)

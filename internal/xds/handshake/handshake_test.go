@@ -164,6 +164,11 @@ func TestUpdate(t *testing.T) {
 	if err := c.Set(&resource.ClientTLS{Roots: cert("none")}, providers); err == nil {
 		t.Error("an unknown instance is accepted")
 	}
+	try(`"none" is not in the bootstrap`)
+	if n := second.closed.Load(); n != 1 {
+		t.Errorf("closed %d times", n)
+	}
+	set(&resource.ClientTLS{Roots: cert("second")})
 	try("check failure")
 	second.Set(&certprovider.KeyMaterial{Roots: ca.pool()}, nil) // the files have changed
 	try("")
@@ -171,7 +176,7 @@ func TestUpdate(t *testing.T) {
 	try("unreadable")
 	c.Close()
 	try("no longer in use")
-	if n := second.closed.Load(); n != 1 {
+	if n := second.closed.Load(); n != 2 {
 		t.Errorf("closed %d times", n)
 	}
 	s.Close()
@@ -182,6 +187,88 @@ func TestUpdate(t *testing.T) {
 	raw, _ = pair(t)
 	if _, _, err := s.Handshake(t.Context(), raw); !errors.Is(err, errClosed) {
 		t.Error(err)
+	}
+}
+
+// TestA29BuildFails: "the fallback credentials is *not* used in case of errors". Connections to a cluster fail as long as a
+// provider that it asks for cannot be built, whatever the cluster asked for before.
+func TestA29BuildFails(t *testing.T) {
+	ca := newAuthority(t)
+	leaf := ca.leaf(names{dns: []string{"x"}})
+	first := newInstance(&certprovider.KeyMaterial{Roots: ca.pool()})
+	late := newInstance(&certprovider.KeyMaterial{Roots: ca.pool(), Certs: []tls.Certificate{leaf}})
+	server := newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{leaf}})
+	providers := all(t, map[string]*instance{"first": first, "server": server})
+	works := false
+	providers["late"] = certprovider.NewBuildableConfig(t.Name()+"late", nil, func(certprovider.BuildOptions) certprovider.Provider {
+		if !works {
+			return nil
+		}
+		return late
+	})
+	s := NewServer(&resource.ServerTLS{Identity: cert("server")}, providers)
+	defer s.Close()
+	const text = `certificate provider instance "late"`
+	for name, settings := range map[string]*resource.ClientTLS{
+		"roots": {Roots: cert("late")}, "identity": {Roots: cert("first"), Identity: cert("late")}, "both": {Roots: cert("late"), Identity: cert("late")},
+	} {
+		for before, old := range map[string]*resource.ClientTLS{"nothing": nil, "others": {Roots: cert("first")}} {
+			t.Run(name+" after "+before, func(t *testing.T) {
+				works = false
+				c := &Client{}
+				defer c.Close()
+				if err := c.Set(old, providers); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 { // the same again is as bad
+					if err := c.Set(settings, providers); !has(err, text) {
+						t.Errorf("Set: %v", err)
+					}
+					raw, peer := pair(t)
+					conn, _, ok, err := c.Handshake(t.Context(), "", raw)
+					if conn != nil || !ok || !has(err, text) || !c.Secured() {
+						t.Fatalf("%v, %t, %v", conn, ok, err)
+					}
+					if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
+						t.Errorf("the connection is not closed: %v", err)
+					}
+				}
+				if built, closed := first.builds.Load(), first.closed.Load(); built != closed {
+					t.Errorf("what was used before is built %d times and closed %d times", built, closed)
+				}
+				works = true
+				if err := c.Set(settings, providers); err != nil {
+					t.Fatal(err)
+				}
+				if client, server := shake(t, c, "", s); client.err != nil || server.err != nil {
+					t.Errorf("client: %v; server: %v", client.err, server.err)
+				}
+				if err := c.Set(nil, providers); err != nil || c.Secured() {
+					t.Errorf("%v; secured: %t", err, c.Secured())
+				}
+			})
+		}
+	}
+}
+
+// TestNoMaterial: a provider that returns neither certificates nor an error does not make a client trust the system's
+// roots, or a server accept clients without certificates.
+func TestNoMaterial(t *testing.T) {
+	empty := newInstance(nil)
+	empty.Set(nil, nil)
+	ca := newAuthority(t)
+	providers := all(t, map[string]*instance{
+		"empty": empty, "server": newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{ca.leaf(names{dns: []string{"x"}})}}),
+	})
+	c, s := &Client{}, NewServer(&resource.ServerTLS{Identity: cert("server"), Roots: cert("empty"), RequireClientCert: true}, providers)
+	defer c.Close()
+	defer s.Close()
+	if err := c.Set(&resource.ClientTLS{Roots: cert("empty")}, providers); err != nil {
+		t.Fatal(err)
+	}
+	client, server := shake(t, c, "", s)
+	if !has(client.err, "root certificates: the certificate provider has returned nothing") || !has(server.err, "root certificates: the certificate provider has returned nothing") {
+		t.Errorf("client: %v; server: %v", client.err, server.err)
 	}
 }
 

@@ -44,8 +44,11 @@ func newSource(identity, roots resource.CertProvider, all Providers) (*source, e
 	none := resource.CertProvider{}
 	if identity == roots && identity != none {
 		p, err := build(identity, all, certprovider.BuildOptions{WantIdentity: true, WantRoot: true})
+		if err != nil {
+			return nil, err
+		}
 		s.identity, s.roots = p, p
-		return s, err
+		return s, nil
 	}
 	var err error
 	if identity != none {
@@ -145,9 +148,15 @@ func (s *source) credentials(ctx context.Context) (credentials.TransportCredenti
 	return s.made.creds, nil
 }
 
+// material returns nil only if p is nil: no material would mean that none is asked for, and so the system's
+// roots on a client, and on a server that clients need no certificate.
 func material(ctx context.Context, p certprovider.Provider) (*certprovider.KeyMaterial, error) {
 	if p == nil {
 		return nil, nil
 	}
-	return p.KeyMaterial(ctx)
+	m, err := p.KeyMaterial(ctx)
+	if err == nil && m == nil {
+		err = errors.New("the certificate provider has returned nothing")
+	}
+	return m, err
 }

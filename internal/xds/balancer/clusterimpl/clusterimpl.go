@@ -88,7 +88,7 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 func (p *policy) adopt(name string, cluster *dependency.Cluster, a *dependency.Attachment) {
 	p.current = cluster
 	if err := p.security.Set(cluster.Resource.TLS, a.Client.Bootstrap().CertProviders); err != nil {
-		logger.Errorf("cluster %q: the certificates that it asks for: %v", name, err)
+		logger.Errorf("cluster %q: connections fail, as the certificates that it asks for cannot be had: %v", name, err)
 	}
 	p.scale.Set(int(min(cluster.Resource.MaxConnections, math.MaxInt32)))
 	p.reports = p.reports.update(name, cluster.Resource, a.Client)
