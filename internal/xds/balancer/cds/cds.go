@@ -8,7 +8,8 @@
 //
 // If RPCs may stay with the servers of their sessions (A55), override_host is above priority. The
 // priority policy has a child for each priority of the cluster's endpoints. The resolver's state has
-// what is known about the cluster. Importing the package registers the policy.
+// what is known about the cluster. A cluster may name cds as its policy, and so lead to another cluster:
+// lineage.go keeps that from going on for ever. Importing the package registers the policy.
 package cds
 
 import (
@@ -47,10 +48,11 @@ type policy struct {
 	current     *dependency.Cluster
 	policy      json.RawMessage // of the configuration
 	tree        tree
+	line        *lineage
 }
 
-// UpdateClientConnState updates the child if the cluster or the configuration has changed, and
-// otherwise does nothing.
+// UpdateClientConnState updates the child if the cluster or the configuration has changed, or if other clusters
+// are below this one, and otherwise does nothing.
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	c, ok := s.BalancerConfig.(*config)
 	if !ok {
@@ -61,17 +63,18 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 		return fmt.Errorf("%w: %s works only with targets of scheme xds", balancer.ErrBadResolverState, Name)
 	}
 	p.node = prefixOf(a)
-	p.watch(c, a.Subscriber)
 	var cluster *dependency.Cluster
 	if a.Config != nil {
 		cluster = a.Config.Clusters[c.cluster]
 	}
+	same := p.enter(lineageOf(s.ResolverState), c, cluster != nil && cluster.Leaves != nil)
+	p.watch(c, a.Subscriber) // after enter: the policies above have to pass on what it brings
 	switch {
 	case cluster == nil && c.dynamic:
 		return nil // the cluster will come with a later update
 	case cluster == nil:
 		cluster = &dependency.Cluster{Err: fmt.Errorf("cluster %q is not there", c.cluster)}
-	case cluster == p.current && cluster.Leaves == nil && string(c.policy) == string(p.policy):
+	case same && cluster == p.current && cluster.Leaves == nil && !p.line.leads.Load():
 		return nil
 	}
 	p.current, p.policy = cluster, c.policy
@@ -79,7 +82,12 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 		p.fail(cluster.Err)
 		return nil
 	}
-	return p.update(cluster, s.ResolverState)
+	if err := p.line.check(); err != nil {
+		p.current = nil // the next update tries again
+		p.fail(fmt.Errorf("cluster %q: %w", p.name, err))
+		return nil
+	}
+	return p.update(cluster, p.line.attach(s.ResolverState))
 }
 
 // watch subscribes to the cluster if it is dynamic. The subscription lasts from the first update to
@@ -159,4 +167,5 @@ func (p *policy) Close() {
 	if p.child != nil {
 		p.child.Close()
 	}
+	p.leave()
 }
