@@ -92,6 +92,10 @@ func busy(all []*endpoint, volume, hosts uint32) []*endpoint {
 	return list
 }
 
+// rounding is more than the error of meanAndDeviation, which could make outliers of endpoints that are all the
+// same, and less than any difference between rates that matters.
+const rounding = 1e-9
+
 // meanAndDeviation returns the mean and the standard deviation of the endpoints' rates. list must
 // not be empty.
 func meanAndDeviation(list []*endpoint) (mean, deviation float64) {
@@ -113,7 +117,7 @@ func (s *SuccessRate) outliers(all []*endpoint, found func(*endpoint) bool) {
 		return
 	}
 	mean, deviation := meanAndDeviation(list)
-	required := mean - deviation*float64(s.StdevFactor)/1000
+	required := mean - deviation*float64(s.StdevFactor)/1000 - rounding
 	for _, e := range list {
 		if e.rate() < required && !found(e) {
 			return
@@ -123,7 +127,7 @@ func (s *SuccessRate) outliers(all []*endpoint, found func(*endpoint) bool) {
 
 func (f *FailurePercentage) outliers(all []*endpoint, found func(*endpoint) bool) {
 	for _, e := range busy(all, f.RequestVolume, f.MinimumHosts) {
-		if 100*(1-e.rate()) > float64(f.Threshold) && !found(e) {
+		if 100*(e.all-e.ok) > uint64(f.Threshold)*e.all && !found(e) { // in integers: A50 ejects none that is at the threshold
 			return
 		}
 	}

@@ -78,15 +78,20 @@ func (p *policy) intervalLocked(now time.Time) []change {
 	for _, e := range p.endpoints {
 		e.swap()
 	}
-	touched := make(map[*endpoint]bool)
+	r := &round{policy: p, now: now, touched: make(map[*endpoint]bool)}
+	for _, e := range p.endpoints {
+		if e.ejected.Load() {
+			r.out++
+		}
+	}
 	if s := p.config.SuccessRate; s != nil {
 		s.outliers(p.endpoints, func(e *endpoint) bool {
-			return p.foundLocked(e, successRate, s.EnforcementPercentage, now, touched)
+			return r.foundLocked(e, successRate, s.EnforcementPercentage)
 		})
 	}
 	if f := p.config.FailurePercentage; f != nil {
 		f.outliers(p.endpoints, func(e *endpoint) bool {
-			return p.foundLocked(e, failurePercentage, f.EnforcementPercentage, now, touched)
+			return r.foundLocked(e, failurePercentage, f.EnforcementPercentage)
 		})
 	}
 	for _, e := range p.endpoints {
@@ -95,44 +100,47 @@ func (p *policy) intervalLocked(now time.Time) []change {
 			e.multiplier = max(e.multiplier-1, 0)
 		case e.over(now, p.config):
 			e.ejected.Store(false)
-			touched[e] = true
+			r.touched[e] = true
 			logger.Infof("endpoint %v is used again", e.addresses)
 		}
 	}
 	var list []change
 	for sc := range p.subConns.All {
-		if touched[sc.endpoint.Load()] {
+		if r.touched[sc.endpoint.Load()] {
 			list = append(list, sc)
 		}
 	}
 	return list
 }
 
+// round is the search for outliers at the end of an interval. The policy's mu is held meanwhile.
+type round struct {
+	*policy
+	now     time.Time
+	out     int // how many endpoints are ejected
+	touched map[*endpoint]bool
+}
+
 // foundLocked ejects an outlier, unless the configuration forbids that. It returns false if the
 // maximum is ejected, so that the search for outliers ends.
-func (p *policy) foundLocked(e *endpoint, method string, enforcement uint32, now time.Time, touched map[*endpoint]bool) bool {
+func (r *round) foundLocked(e *endpoint, method string, enforcement uint32) bool {
 	if e.ejected.Load() { // by the other detection method
 		return true
 	}
-	out := 0
-	for _, o := range p.endpoints {
-		if o.ejected.Load() {
-			out++
-		}
-	}
-	if 100*out >= int(p.config.MaxEjectionPercent)*len(p.endpoints) {
-		p.unenforced(method, "max_ejection_overflow")
+	if 100*r.out >= int(r.config.MaxEjectionPercent)*len(r.endpoints) {
+		r.unenforced(method, "max_ejection_overflow")
 		return false
 	}
-	if p.roll() >= enforcement {
-		p.unenforced(method, "enforcement_percentage")
+	if r.roll() >= enforcement {
+		r.unenforced(method, "enforcement_percentage")
 		return true
 	}
-	p.enforced(method)
-	e.since = now
+	r.enforced(method)
+	e.since = r.now
 	e.multiplier++
 	e.ejected.Store(true)
-	touched[e] = true
+	r.out++
+	r.touched[e] = true
 	logger.Infof("endpoint %v is left out by its %s: %d of %d RPCs succeeded", e.addresses, method, e.ok, e.all)
 	return true
 }
