@@ -51,7 +51,8 @@ func (c *Conn) initParking() {
 
 // Open gives s the next stream id and sends f, which has Headers, as its beginning, in one piece. It
 // may wait for a place under the peer's limit of streams; calls get a place in the order in which they
-// came. The wait ends when the Done of while is closed; while may be nil. If Open fails, the peer has
+// came, except that a call waits behind all others if the peer lowers its limit just when there was a place
+// for it. The wait ends when the Done of while is closed; while may be nil. If Open fails, the peer has
 // seen nothing of s, unless the error is that the trailers of f were too large for the peer. The
 // connection frees the data of f in every case.
 func (c *Conn) Open(s *Stream, f protocol.Frames, while Waiting) error {
