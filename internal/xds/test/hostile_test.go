@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	xdsv3 "github.com/cncf/xds/go/xds/type/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
@@ -21,6 +22,7 @@ import (
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -343,5 +345,24 @@ func (k *killer) intercept(srv any, s grpc.ServerStream, _ *grpc.StreamServerInf
 		return err
 	case <-kill:
 		return gone
+	}
+}
+
+// TestHostileCircle has a cluster name itself as its policy, beside a good one.
+func TestHostileCircle(t *testing.T) {
+	p := newPlane(t)
+	a := newBackend(t, "a")
+	v, err := structpb.NewStruct(map[string]any{"cluster": "bad"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.set(listener("target", "r"), routes(to("good", withHeader("who", "good")), to("bad")), cluster("good"), assignment("good", local("z", 0, 1, a)),
+		clusterWith("bad", &xdsv3.TypedStruct{TypeUrl: "type.googleapis.com/cds_experimental", Value: v}), assignment("bad", local("z", 0, 1, a)))
+	cc := channel(t, nil, p)
+	if _, err := try(t.Context(), t, cc); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), `"bad" -> "bad"`) {
+		t.Error(err)
+	}
+	if got, err := try(metadata.AppendToOutgoingContext(t.Context(), "who", "good"), t, cc); got != "a" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }
