@@ -17,11 +17,15 @@ func (b *balancerWrapper) NewSubConn(addrs []resolver.Address, opts balancer.New
 		return nil, errors.New("grpc: cannot create SubConn with empty address list")
 	}
 	sub := newSubchannel(b, slices.Clone(addrs), opts)
+	sub.followScale()
 	if !b.ch.addSubConn(b, sub) {
+		sub.unfollowScale()
 		sub.node.Close()
 		return nil, ErrClosing
 	}
-	sub.followScale()
+	if sub.unscale == nil {
+		sub.scaleTo(int(b.ch.scale.Load())) // it may have changed before useScale could see sub
+	}
 	return sub, nil
 }
 

@@ -145,7 +145,7 @@ func (sub *Subchannel) promoteLocked(l *Link) bool {
 	if len(s.more) == 0 {
 		return false
 	}
-	sub.current = s.more[0]
+	sub.current, sub.young = s.more[0], false // only the first connection is on probation
 	s.more = slices.Delete(s.more, 0, 1)
 	if sub.state == connectivity.Ready {
 		sub.ready.Store(sub.current)

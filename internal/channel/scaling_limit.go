@@ -13,7 +13,7 @@ import (
 const maxScale = 10
 
 // followScale makes the subchannel follow the limit that is attached to its first address, or else
-// the service config's.
+// the service config's. It is called before others can see the subchannel.
 func (sub *Subchannel) followScale() {
 	if len(sub.addrs) > 0 {
 		if l := scaling.Of(sub.addrs[0]); l != nil {
@@ -22,6 +22,13 @@ func (sub *Subchannel) followScale() {
 		}
 	}
 	sub.scaleTo(int(sub.ch.scale.Load()))
+}
+
+// unfollowScale ends what followScale began.
+func (sub *Subchannel) unfollowScale() {
+	if sub.unscale != nil {
+		sub.unscale()
+	}
 }
 
 // useScale makes n, the service config's limit, the limit of all subchannels that have none of

@@ -33,12 +33,13 @@ func (sub *Subchannel) succeededLocked(l *Link) {
 }
 
 // lostEarlyLocked reports whether the connection that was just lost counts as a failed attempt, and
-// begins a pause if it does.
+// begins a pause if it does. It does not while another attempt is under way, which decides.
 func (sub *Subchannel) lostEarlyLocked() bool {
-	if !sub.young {
+	young := sub.young
+	sub.young = false
+	if !young || sub.cancel != nil {
 		return false
 	}
-	sub.young = false
 	sub.ch.setConnErr(errLostEarly)
 	sub.failLocked(errLostEarly, sub.ch.opts.Backoff.Backoff(sub.retries))
 	return true

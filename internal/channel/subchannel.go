@@ -262,9 +262,7 @@ func (sub *Subchannel) tearDown() {
 	for _, l := range links {
 		l.client.GracefulClose()
 	}
-	if sub.unscale != nil {
-		sub.unscale()
-	}
+	sub.unfollowScale()
 	sub.producers.close()
 	sub.node.Close()
 }
