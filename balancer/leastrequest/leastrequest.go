@@ -138,7 +138,10 @@ func (b *leastRequest) forget(states []endpointsharding.ChildState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range states {
-		if _, ok := b.servers.Get(s.Endpoint); ok && s.State.ConnectivityState != connectivity.Ready {
+		if s.State.ConnectivityState == connectivity.Ready {
+			continue
+		}
+		if known, ok := b.servers.Get(s.Endpoint); ok && known.active.Load() != 0 {
 			b.servers.Set(s.Endpoint, newServer())
 		}
 	}
