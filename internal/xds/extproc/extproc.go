@@ -10,7 +10,9 @@
 // on with instead. Events and answers of each direction are in order.
 //
 // The memory for each RPC is bounded. If the server returns messages faster than the RPC takes them, the
-// filter stops reading the stream.
+// RPC takes no new messages of that direction, but the filter goes on reading the stream, which both
+// directions share. If what the server has returned still grows, the filter stops reading, or, where the
+// RPC waits for the server, treats it as a failure of the server.
 //
 // The filter exists if GRPC_EXPERIMENTAL_XDS_EXT_PROC_ON_CLIENT is true. There is no ext_authz filter (A92),
 // whatever GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT says, and no composite filter (A103): the published

@@ -92,6 +92,8 @@ func (p *process) await(q question) (*answer, error) {
 	if p.config.Observe {
 		return nil, p.failure()
 	}
+	p.waits(1)
+	defer p.waits(-1)
 	select {
 	case a := <-p.dialogue.answers[q]:
 		return &a, nil

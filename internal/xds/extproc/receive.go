@@ -137,8 +137,7 @@ func (p *process) takeRequest(in *procv3.CommonResponse) error {
 		return err
 	}
 	last := body.GetEndOfStream() || body.GetEndOfStreamWithoutMessage()
-	p.requests.put(item{body: body.GetBody(), nothing: body.GetEndOfStreamWithoutMessage(), last: last})
-	return nil
+	return p.requests.accept(item{body: body.GetBody(), nothing: body.GetEndOfStreamWithoutMessage(), last: last})
 }
 
 func (p *process) takeResponse(in *procv3.CommonResponse) error {
@@ -165,7 +164,12 @@ func (p *process) takeResponse(in *procv3.CommonResponse) error {
 	p.mu.Lock()
 	p.returned++
 	p.mu.Unlock()
-	p.responses.put(item{body: body.GetBody()})
+	if err := p.responses.accept(item{body: body.GetBody()}); err != nil {
+		p.mu.Lock()
+		p.returned--
+		p.mu.Unlock()
+		return err
+	}
 	return nil
 }
 

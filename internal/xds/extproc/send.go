@@ -16,6 +16,8 @@ var errOver = errors.New("extproc: over")
 // send sends an event. If it returns errOver, p.failure says whether the RPC fails or goes on
 // without the server.
 func (p *process) send(r *procv3.ProcessingRequest) error {
+	p.waits(1)
+	defer p.waits(-1)
 	p.line.mu.Lock()
 	if p.line.drains { // the rest of the RPC waits until the server has returned what it has
 		p.line.mu.Unlock()
@@ -24,6 +26,12 @@ func (p *process) send(r *procv3.ProcessingRequest) error {
 	}
 	defer p.line.mu.Unlock()
 	return p.sendLocked(r)
+}
+
+// waits notes that n more goroutines wait for the server. Meanwhile receive waits for nobody.
+func (p *process) waits(n int) {
+	p.requests.waits(n)
+	p.responses.waits(n)
 }
 
 func (p *process) sendLocked(r *procv3.ProcessingRequest) error {

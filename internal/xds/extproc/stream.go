@@ -86,6 +86,7 @@ func (s *stream) SendMsg(m any) error {
 		}
 		return s.pass(m)
 	}
+	s.requests.room()
 	if err := s.send(s.messageEvent(body)); err != nil {
 		<-s.sends.pumped // what the external processor has returned comes first
 		return s.pass(m)

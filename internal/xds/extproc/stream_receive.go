@@ -178,6 +178,7 @@ func (s *stream) pumpResponses(template proto.Message) {
 			_ = s.conclude(err)
 			return
 		}
+		s.responses.room()
 		if err := s.showResponse(m); err != nil {
 			_ = s.conclude(err)
 			return
