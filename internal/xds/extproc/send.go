@@ -68,7 +68,7 @@ func (p *process) open() error {
 	if err != nil {
 		return err
 	}
-	ctx, abort := p.config.Service.Context(context.WithoutCancel(p.ctx))
+	ctx, abort := p.config.Service.Context(p.nest(context.WithoutCancel(p.ctx)))
 	p.mu.Lock()
 	p.abort = abort
 	over := p.isOver

@@ -13,6 +13,9 @@ import (
 // Begin implements rpcconfig.Interceptor.
 func (f *filter) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
 	s := newStream(newProcess(ctx, f, rpc))
+	if err := s.nested(); err != nil {
+		s.fail(err)
+	}
 	if s.config.Mode.Request.Headers {
 		s.showRequestHeaders()
 	}
