@@ -317,6 +317,29 @@ func TestA83Metadata(t *testing.T) {
 	})
 }
 
+// TestA83MetadataNotJSON: filter_metadata that JSON can't express is no reason to reject a cluster.
+func TestA83MetadataNotJSON(t *testing.T) {
+	for _, value := range []string{`{}`, `{ number_value: nan }`} {
+		c := parseCluster(t, context(t), eds(`metadata {
+			filter_metadata { key: "a" value { fields { key: "x" value `+value+` } } }
+			filter_metadata { key: "b" value { fields { key: "x" value { bool_value: true } } } } }`))
+		if _, ok := c.Metadata["a"]; ok {
+			t.Errorf("%s: %v", value, c.Metadata)
+		}
+		sameJSON(t, c.Metadata["b"].(Struct), `{"x":true}`)
+	}
+}
+
+// TestA86ClusterMetadata: without HTTP CONNECT, an address in metadata is a value of unknown type.
+func TestA86ClusterMetadata(t *testing.T) {
+	text := eds(`metadata {
+		typed_filter_metadata { key: "a" value { [type.googleapis.com/envoy.config.core.v3.Address] { pipe { path: "/p" } } } }
+		filter_metadata { key: "a" value { fields { key: "x" value { bool_value: true } } } } }`)
+	js, _ := parseCluster(t, plain(t), text).Metadata["a"].(Struct)
+	sameJSON(t, js, `{"x":true}`)
+	checkBad(t, newCluster, ParseCluster, []bad{{text, "metadata.typed_filter_metadata[a].socket_address: missing"}})
+}
+
 func TestA85LoadMetrics(t *testing.T) {
 	text := eds(`lrs_report_endpoint_metrics: "cpu_utilization" lrs_report_endpoint_metrics: "named_metrics.b" lrs_report_endpoint_metrics: "named_metrics.a" lrs_report_endpoint_metrics: "what"`)
 	got := parseCluster(t, plain(t), text).LoadMetrics

@@ -38,7 +38,8 @@ func (m Metadata) proxy() string {
 }
 
 // parseMetadata parses both maps. A key in typed_filter_metadata whose type is known takes
-// precedence over the same key in filter_metadata.
+// precedence over the same key in filter_metadata. A Struct that JSON can't express (NaN, a value
+// without a kind) is left out: A83 rejects a resource only for typed_filter_metadata.
 func parseMetadata(c *Context, in *corev3.Metadata) (Metadata, error) {
 	if len(in.GetTypedFilterMetadata())+len(in.GetFilterMetadata()) == 0 {
 		return nil, nil
@@ -57,11 +58,9 @@ func parseMetadata(c *Context, in *corev3.Metadata) (Metadata, error) {
 		if _, ok := m[key]; ok {
 			continue
 		}
-		js, err := protojson.Marshal(value)
-		if err != nil {
-			return nil, atIndex("filter_metadata", key, err)
+		if js, err := protojson.Marshal(value); err == nil {
+			m[key] = Struct(js)
 		}
-		m[key] = Struct(js)
 	}
 	return m, nil
 }
@@ -82,6 +81,9 @@ func parseTyped(c *Context, in *anypb.Any) (any, error) {
 		}
 		return Audience(a.GetUrl()), nil
 	case "envoy.config.core.v3.Address":
+		if !c.Features.HTTPConnect {
+			return nil, nil
+		}
 		var a corev3.Address
 		if err := proto.Unmarshal(in.GetValue(), &a); err != nil {
 			return nil, err

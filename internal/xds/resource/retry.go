@@ -3,6 +3,7 @@
 package resource
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -57,7 +58,10 @@ func (p *RetryPolicy) readBackoff(in *routev3.RetryPolicy_RetryBackOff) (err err
 	if p.InitialBackoff == 0 {
 		return wrong("base_interval", "is 0")
 	}
-	p.MaxBackoff = 10 * p.InitialBackoff
+	p.MaxBackoff = math.MaxInt64
+	if p.InitialBackoff <= math.MaxInt64/10 {
+		p.MaxBackoff = 10 * p.InitialBackoff
+	}
 	if in.GetMaxInterval() != nil {
 		if p.MaxBackoff, err = duration(in.GetMaxInterval()); err != nil {
 			return at("max_interval", err)

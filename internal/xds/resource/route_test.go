@@ -4,6 +4,7 @@ package resource
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -218,6 +219,7 @@ func TestA44Retry(t *testing.T) {
 			map[codes.Code]bool{codes.Unavailable: true, codes.Internal: true, codes.ResourceExhausted: true, codes.DeadlineExceeded: true}, 5, time.Millisecond, time.Millisecond,
 		},
 		`retry_on: "internal" num_retries { value: 2 } retry_back_off { base_interval { seconds: 1 } }`: {map[codes.Code]bool{codes.Internal: true}, 3, time.Second, 10 * time.Second},
+		`retry_on: "internal" retry_back_off { base_interval { seconds: 1000000000 } }`:                 {map[codes.Code]bool{codes.Internal: true}, 2, 1e9 * time.Second, math.MaxInt64},
 	} {
 		if r := first(t, plain(t), to(`cluster: "c" `+retry(text))); !reflect.DeepEqual(r.Retry, want) {
 			t.Errorf("%s: %+v", text, r.Retry)
