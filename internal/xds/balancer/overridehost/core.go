@@ -45,6 +45,7 @@ type subConn struct {
 	address  string
 	state    connectivity.State
 	own      bool // the policy keeps it for sessions; the child does not use it (any more)
+	wanted   bool // a session's RPC has picked it, or waits for it, since its state last changed
 	listener func(balancer.SubConnState)
 }
 

@@ -13,21 +13,10 @@ import (
 
 // NewSubConn implements balancer.ClientConn.
 func (p *policy) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
-	return p.newSubConn(addrs, opts, false)
-}
-
-func (p *policy) newSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions, own bool) (*subConn, error) {
-	sc := &subConn{policy: p, state: connectivity.Idle, own: own, listener: opts.StateListener}
-	if len(addrs) == 1 {
-		sc.address = addrs[0].Addr
-	}
-	opts.StateListener = sc.changed
-	//lint:ignore SA1019 a policy may still give several addresses
-	inner, err := p.ClientConn.NewSubConn(addrs, opts)
-	if err != nil {
+	sc := &subConn{listener: opts.StateListener}
+	if err := p.makeInner(sc, addrs, opts); err != nil {
 		return nil, err
 	}
-	sc.SubConn = inner
 	p.mu.Lock()
 	e := p.entries[sc.address]
 	var replaced *subConn
@@ -44,6 +33,18 @@ func (p *policy) newSubConn(addrs []resolver.Address, opts balancer.NewSubConnOp
 	return sc, nil
 }
 
+// makeInner sets the remaining fields of sc, which is in no entry yet.
+func (p *policy) makeInner(sc *subConn, addrs []resolver.Address, opts balancer.NewSubConnOptions) (err error) {
+	sc.policy, sc.state = p, connectivity.Idle
+	if len(addrs) == 1 {
+		sc.address = addrs[0].Addr
+	}
+	opts.StateListener = sc.changed
+	//lint:ignore SA1019 a policy may still give several addresses
+	sc.SubConn, err = p.ClientConn.NewSubConn(addrs, opts)
+	return err
+}
+
 // RemoveSubConn implements balancer.ClientConn.
 func (p *policy) RemoveSubConn(sc balancer.SubConn) { sc.Shutdown() }
 
@@ -53,7 +54,9 @@ func (p *policy) UpdateAddresses(sc balancer.SubConn, addrs []resolver.Address) 
 	sc.UpdateAddresses(addrs)
 }
 
-// changed is called when the state of the connection changes.
+// changed is called when the state of the connection changes. RPCs of sessions that wait for the
+// SubConn, or have lost its connection, pick again: the child need not report a new picker, because
+// others of its SubConns are to be tried first, or because it uses a higher priority.
 func (sc *subConn) changed(s balancer.SubConnState) {
 	p := sc.policy
 	p.mu.Lock()
@@ -62,12 +65,15 @@ func (sc *subConn) changed(s balancer.SubConnState) {
 	if s.ConnectivityState == connectivity.Shutdown {
 		p.forgetLocked(sc)
 	}
-	if own {
-		p.reportLocked()
-	}
 	p.mu.Unlock()
 	if !own && sc.listener != nil {
 		sc.listener(s)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if sc.wanted {
+		sc.wanted = false
+		p.reportLocked()
 	}
 }
 
@@ -149,10 +155,14 @@ func (k *picker) session(i *call.Info) (ready balancer.SubConn, wait bool) {
 			continue
 		}
 		e.used = time.Now()
+		if e.sub == nil {
+			if none == nil {
+				none = e
+			}
+			continue
+		}
+		e.sub.wanted = true
 		switch {
-		case e.sub == nil && none == nil:
-			none = e
-		case e.sub == nil:
 		case e.sub.state == connectivity.Ready:
 			i.SetPicked(e.addresses)
 			return e.sub.SubConn, false
@@ -169,24 +179,41 @@ func (k *picker) session(i *call.Info) (ready balancer.SubConn, wait bool) {
 	case connecting:
 		return nil, true
 	case none != nil:
-		go k.connect(none.address)
+		go k.connect(none.address.Addr)
 		return nil, true
 	}
 	return nil, false
 }
 
 // connect connects to an address that a session wants and for which there is no SubConn.
-func (p *policy) connect(to resolver.Address) {
+func (p *policy) connect(address string) {
 	p.mu.Lock()
-	e := p.entries[to.Addr]
+	e := p.entries[address]
 	if e == nil || e.sub != nil || p.closed {
 		p.reportLocked()
 		p.mu.Unlock()
 		return
 	}
-	p.sweepLocked()
+	to := e.address
 	p.mu.Unlock()
-	if sc, err := p.newSubConn([]resolver.Address{to}, balancer.NewSubConnOptions{}, true); err == nil {
-		sc.Connect()
+	sc := &subConn{own: true, wanted: true}
+	if err := p.makeInner(sc, []resolver.Address{to}, balancer.NewSubConnOptions{}); err != nil {
+		return // the channel is closed, or idle
+	}
+	// Meanwhile the address or the policy may have gone, or the child may have made a SubConn.
+	p.mu.Lock()
+	e = p.entries[address]
+	use := e != nil && e.sub == nil && !p.closed
+	if use {
+		e.sub = sc
+		p.sweepLocked()
+	} else {
+		p.reportLocked()
+	}
+	p.mu.Unlock()
+	if use {
+		sc.SubConn.Connect()
+	} else {
+		sc.SubConn.Shutdown()
 	}
 }
