@@ -20,6 +20,11 @@ import (
 // resolverUpdate gives the balancer the resolver's state and the service config that goes with it
 // (gRFC A21). If the state has no service config, that is the one in use, or else the fallback.
 func (ch *Channel) resolverUpdate(r *resolverWrapper, s resolver.State) error {
+	if ch.current(r) == nil {
+		return nil
+	}
+	r.updating.Lock()
+	defer r.updating.Unlock()
 	b := ch.current(r)
 	if b == nil {
 		return nil
@@ -74,11 +79,15 @@ func (ch *Channel) apply(r *resolverWrapper, s resolver.State, sc *ServiceConfig
 // When useConfig returns, no RPC uses the previous Selector any more.
 func (ch *Channel) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.Selector) {
 	ch.mu.Lock()
+	ch.useConfigAndUnlock(r, ch.config.Load(), sc, s)
+}
+
+// useConfigAndUnlock is useConfig for a caller that holds mu and has read the config, old.
+func (ch *Channel) useConfigAndUnlock(r *resolverWrapper, old *Config, sc *ServiceConfig, s rpcconfig.Selector) {
 	if ch.closed || ch.resolver != r {
 		ch.mu.Unlock()
 		return
 	}
-	old := ch.config.Load()
 	c := old.with(sc, s)
 	ch.config.Store(c)
 	ch.answeredLocked()
@@ -131,9 +140,12 @@ func (ch *Channel) firstAnswer() <-chan struct{} {
 
 // ensureConfig makes the fallback the service config if there is none.
 func (ch *Channel) ensureConfig(r *resolverWrapper) {
-	if ch.config.Load() == nil {
-		ch.useConfig(r, ch.opts.Fallback, nil)
+	ch.mu.Lock()
+	if ch.config.Load() != nil {
+		ch.mu.Unlock()
+		return
 	}
+	ch.useConfigAndUnlock(r, nil, ch.opts.Fallback, nil)
 }
 
 // awaitConfig returns the Config, which an RPC needs to begin, and whether it had to wait for the
