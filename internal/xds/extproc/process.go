@@ -51,11 +51,12 @@ type process struct {
 	dialogue  dialogue           // its answers are received without mu
 }
 
-// line is the sending side of the stream to the server.
+// line is the sending side of the stream to the server. mu guards all of it.
 type line struct {
 	mu       sync.Mutex                             // held while an event is sent
 	stream   procv3.ExternalProcessor_ProcessClient // nil until the first event
 	drains   bool                                   // the server has asked for no more events
+	shown    kept                                   // the request messages that have been sent
 	closed   bool                                   // the end of the request has been sent
 	closedAt time.Time
 }

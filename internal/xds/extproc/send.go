@@ -15,7 +15,11 @@ var errOver = errors.New("extproc: over")
 
 // send sends an event. If it returns errOver, p.failure says whether the RPC fails or goes on
 // without the server.
-func (p *process) send(r *procv3.ProcessingRequest) error {
+func (p *process) send(r *procv3.ProcessingRequest) error { return p.sendThen(r, func() {}) }
+
+// sendThen sends an event, and calls sent if that succeeds. Who has line.mu sees neither the event
+// without what sent notes nor the reverse.
+func (p *process) sendThen(r *procv3.ProcessingRequest, sent func()) error {
 	p.waits(1)
 	defer p.waits(-1)
 	p.line.mu.Lock()
@@ -25,7 +29,11 @@ func (p *process) send(r *procv3.ProcessingRequest) error {
 		return errOver
 	}
 	defer p.line.mu.Unlock()
-	return p.sendLocked(r)
+	if err := p.sendLocked(r); err != nil {
+		return err
+	}
+	sent()
+	return nil
 }
 
 // waits notes that n more goroutines wait for the server. Meanwhile receive waits for nobody.

@@ -33,7 +33,6 @@ type sending struct {
 
 	mu       sync.Mutex
 	template proto.Message // a message of the type that the RPC sends; nil if not known yet
-	shown    kept          // the messages sent to the external processor
 }
 
 // receiving is the state of the direction from the RPC's own server. Its owner is the
@@ -87,13 +86,10 @@ func (s *stream) SendMsg(m any) error {
 		return s.pass(m)
 	}
 	s.requests.room()
-	if err := s.send(s.messageEvent(body)); err != nil {
+	if err := s.sendThen(s.messageEvent(body), func() { s.line.shown.add(item{body: body}, last) }); err != nil {
 		<-s.sends.pumped // what the external processor has returned comes first
 		return s.pass(m)
 	}
-	s.sends.mu.Lock()
-	s.sends.shown.add(item{body: body}, last)
-	s.sends.mu.Unlock()
 	if last {
 		_ = s.close()
 	}
@@ -133,13 +129,7 @@ func (s *stream) close() error {
 	s.line.mu.Lock()
 	s.line.closedAt = time.Now()
 	s.line.mu.Unlock()
-	if err := s.send(s.halfCloseEvent()); err != nil {
-		return err
-	}
-	s.line.mu.Lock()
-	s.line.closed = true
-	s.line.mu.Unlock()
-	return nil
+	return s.sendThen(s.halfCloseEvent(), func() { s.line.closed = true })
 }
 
 // CloseSend implements rpcconfig.Stream.
@@ -222,11 +212,8 @@ func (s *stream) sendReturned(body []byte) error {
 // return.
 func (s *stream) afterServer(returned int) {
 	s.line.mu.Lock()
-	ended := s.line.closed
+	ended, shown := s.line.closed, s.line.shown
 	s.line.mu.Unlock()
-	s.sends.mu.Lock()
-	shown := s.sends.shown
-	s.sends.mu.Unlock()
 	if s.failedOpen() {
 		left, ok := shown.left(returned)
 		if !ok {
