@@ -139,6 +139,9 @@ func (o *dialOptions) takeMore(opt DialOption) {
 	if p, ok := opt.(interface{ ChannelStableAfter() time.Duration }); ok {
 		o.StableAfter = p.ChannelStableAfter()
 	}
+	if p, ok := opt.(interface{ ChannelNesting() int }); ok {
+		o.Nesting = p.ChannelNesting()
+	}
 	if p, ok := opt.(interface{ ChannelResolveEvery() time.Duration }); ok {
 		o.ResolveEvery = p.ChannelResolveEvery()
 	}

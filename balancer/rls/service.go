@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/nesting"
 	"google.golang.org/grpc/internal/balancer/ownchannel"
 )
 
@@ -15,7 +16,12 @@ import (
 func startService(b *lb, config *lbConfig) *service {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &service{config: config, ctx: ctx, cancel: cancel, done: make(chan struct{})}
-	if s.cc, s.err = grpc.NewClient(config.lookupService, options(b, config)...); s.err != nil {
+	if nesting.Of(b.state) >= nesting.Most {
+		s.err = nesting.ErrTooDeep
+	} else {
+		s.cc, s.err = grpc.NewClient(config.lookupService, options(b, config)...)
+	}
+	if s.err != nil {
 		logger.Errorf("the channel to %q: %v", config.lookupService, s.err)
 		close(s.done)
 		return s
@@ -25,8 +31,17 @@ func startService(b *lb, config *lbConfig) *service {
 	return s
 }
 
+// below is an option that package grpc recognises by its method.
+type below struct {
+	grpc.EmptyDialOption
+	n int
+}
+
+// ChannelNesting returns how many channels lie above the service's.
+func (o below) ChannelNesting() int { return o.n }
+
 func options(b *lb, config *lbConfig) []grpc.DialOption {
-	opts := append(ownchannel.Options(b.opts, b.opts.CredsBundle), grpc.WithAuthority(b.opts.Authority))
+	opts := append(ownchannel.Options(b.opts, b.opts.CredsBundle), grpc.WithAuthority(b.opts.Authority), below{n: nesting.Of(b.state) + 1})
 	if config.serviceConfig != "" {
 		opts = append(opts, grpc.WithDisableServiceConfig(), grpc.WithDefaultServiceConfig(config.serviceConfig))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/nesting"
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/resolver"
 )
@@ -37,6 +38,9 @@ func (b *balancerWrapper) update(s resolver.State, sc *ServiceConfig) error {
 	config := sc.balancerConfig()
 	if name := config.Child.Name(); old == nil || old.balancerConfig().Child.Name() != name {
 		b.ch.node.Trace(channelz.Info, fmt.Sprintf("Channel switches to new LB policy %q", name), nil)
+	}
+	if n := b.ch.opts.Nesting; n > 0 {
+		s = nesting.Attach(s, n)
 	}
 	var err error
 	b.wait(func() {

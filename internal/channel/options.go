@@ -32,6 +32,7 @@ type Options struct {
 	NoServiceConfig   bool          // the service config that the resolver returns is ignored
 	NoHealthCheck     bool
 
+	Nesting      int           // how many channels lie above this one, which a balancer made for itself (package nesting)
 	StableAfter  time.Duration // a connection that is lost sooner counts as a failed attempt; 0: never
 	ResolveEvery time.Duration // about how often the resolver is asked to resolve again; 0: only when something fails
 	// OnState is called with each new state of the channel and the error of the last attempt to
@@ -50,6 +51,7 @@ func (o *Options) SameAs(p *Options) bool {
 	return o.Dialer == nil && p.Dialer == nil &&
 		o.OnState == nil && p.OnState == nil &&
 		o.StableAfter == p.StableAfter &&
+		o.Nesting == p.Nesting &&
 		o.ResolveEvery == p.ResolveEvery &&
 		o.Fallback == p.Fallback &&
 		o.MinConnectTimeout == p.MinConnectTimeout &&

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rls
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/balancer/nesting"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+	"google.golang.org/grpc/status"
+)
+
+// TestServiceOfItself: the lookup service's own channel gets a configuration with the same lookup service.
+func TestServiceOfItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		channels := 0
+		r := manual.NewBuilderWithScheme("itself")
+		r.BuildCallback = func(_ resolver.Target, cc resolver.ClientConn, _ resolver.BuildOptions) {
+			channels++
+			_ = cc.UpdateState(resolver.State{
+				Addresses: []resolver.Address{{Addr: "nobody"}},
+				ServiceConfig: cc.ParseServiceConfig(`{"loadBalancingConfig": [{"rls_experimental": {
+					"routeLookupConfig": {"grpcKeybuilders": [{"names": [{"service": "s"}]}], "lookupService": "itself:///x", "cacheSizeBytes": "1000"},
+					"childPolicy": [{"pick_first": {}}], "childPolicyConfigTargetFieldName": "t"}}]}`),
+			})
+		}
+		resolver.Register(r)
+		cc, err := grpc.NewClient("itself:///x", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) {
+			return nil, errors.New("nobody is there")
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cc.Close()
+		err = cc.Invoke(t.Context(), "/s/m", nil, nil)
+		if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), nesting.ErrTooDeep.Error()) {
+			t.Errorf("error %v", err)
+		}
+		synctest.Wait()
+		if channels != 1+nesting.Most {
+			t.Errorf("%d channels", channels)
+		}
+	})
+}
