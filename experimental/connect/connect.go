@@ -63,8 +63,7 @@ func NewClient(ctx context.Context, target string, opts []Option, dial ...grpc.D
 	if err != nil {
 		return nil, err
 	}
-	cc.Connect()
-	if err := w.wait(ctx); err != nil {
+	if err := w.wait(ctx, cc.Connect); err != nil {
 		_ = cc.Close() // nobody has used it
 		return nil, fmt.Errorf("connecting to %q: %w", target, err)
 	}
@@ -77,6 +76,7 @@ type waiter struct {
 	changed  chan struct{} // has one value after tell was called
 
 	mu      sync.Mutex
+	idle    bool // the channel is in IDLE
 	ready   bool
 	failed  bool  // the channel has been in TRANSIENT_FAILURE
 	failure error // why the last attempt failed
@@ -84,6 +84,7 @@ type waiter struct {
 
 func (w *waiter) tell(s connectivity.State, failure error) {
 	w.mu.Lock()
+	w.idle = s == connectivity.Idle
 	w.ready = w.ready || s == connectivity.Ready
 	w.failed = w.failed || s == connectivity.TransientFailure
 	if failure != nil {
@@ -96,15 +97,18 @@ func (w *waiter) tell(s connectivity.State, failure error) {
 	}
 }
 
-func (w *waiter) known() (ready, failed bool, failure error) {
+func (w *waiter) known() (idle, ready, failed bool, failure error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ready, w.failed, w.failure
+	return w.idle, w.ready, w.failed, w.failure
 }
 
-func (w *waiter) wait(ctx context.Context) error {
+// wait connects the channel whenever it is in IDLE: a policy may have been told to connect before it knew of a server, and a
+// channel with a short idle timeout gives up in the midst of it.
+func (w *waiter) wait(ctx context.Context, connect func()) error {
+	connect()
 	for {
-		ready, failed, failure := w.known()
+		idle, ready, failed, failure := w.known()
 		switch {
 		case ready:
 			return nil
@@ -112,11 +116,13 @@ func (w *waiter) wait(ctx context.Context) error {
 			return failure
 		case failed && w.failFast:
 			return errNoServer
+		case idle:
+			connect()
 		}
 		select {
 		case <-w.changed:
 		case <-ctx.Done():
-			if _, _, failure = w.known(); failure != nil {
+			if _, _, _, failure = w.known(); failure != nil {
 				return fmt.Errorf("%w (the last attempt: %w)", context.Cause(ctx), failure)
 			}
 			return context.Cause(ctx)

@@ -10,15 +10,19 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/balancer/ringhash" // is named in a service config
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/experimental/connect"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/testservice"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
@@ -71,6 +75,43 @@ func TestWishConnectedClient(t *testing.T) {
 	if _, err := connect.NewClient(context.Background(), s.Addr, nil); err == nil {
 		t.Error("a channel without credentials is made")
 	}
+}
+
+// NewClient connects again where the channel is in IDLE: ring_hash is told to connect before it knows of a server, and a channel
+// may go idle before there is one.
+func TestConnectsAgain(t *testing.T) {
+	s := testservice.Start(t, &testservice.Functions{})
+	begun := make(chan struct{})
+	late := manual.NewBuilderWithScheme("late")
+	late.BuildCallback = func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) { close(begun) }
+	go func() {
+		<-begun
+		late.UpdateState(resolver.State{Addresses: []resolver.Address{{Addr: s.Addr}}})
+	}()
+	cc, err := connect.NewClient(testservice.Context(t), "late:///x", nil, plain, grpc.WithResolvers(late),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"ring_hash_experimental": {"requestHashHeader": "h"}}]}`))
+	if err != nil {
+		t.Fatal("ring_hash:", err)
+	}
+	cc.Close()
+
+	var idle atomic.Bool
+	dial := func(ctx context.Context, addr string) (net.Conn, error) {
+		if !idle.Load() {
+			return nil, errors.New("not yet")
+		}
+		return new(net.Dialer).DialContext(ctx, "tcp", addr)
+	}
+	cc, err = connect.NewClient(testservice.Context(t), s.Addr, nil, plain, grpc.WithContextDialer(dial), grpc.WithIdleTimeout(20*time.Millisecond),
+		connect.OnState(func(s connectivity.State, _ error) {
+			if s == connectivity.Idle {
+				idle.Store(true)
+			}
+		}))
+	if err != nil {
+		t.Fatal("an idle timeout:", err)
+	}
+	cc.Close()
 }
 
 // Wait ends with its context, and with the channel.

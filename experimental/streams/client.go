@@ -184,6 +184,8 @@ func (c *clientSide[Req, Res]) offer(m any, _ int) (taken bool, err error) {
 	return true, c.transmit(m)
 }
 
+func (c *clientSide[Req, Res]) goesOn() bool { return true }
+
 func (c *clientSide[Req, Res]) end(err error) error {
 	switch {
 	case err == nil:

@@ -300,6 +300,39 @@ func TestOptionLost(t *testing.T) {
 	}
 }
 
+// A client's callback that does not return ends the RPC also after CloseSend.
+func TestPanicAfterCloseSend(t *testing.T) {
+	opts := &streams.Options{Recover: func(v any) error { return status.Error(codes.DataLoss, v.(string)) }}
+	for want, end := range map[codes.Code]func(){
+		codes.DataLoss: func() { panic("of the test") },
+		codes.Internal: runtime.Goexit,
+	} {
+		done, over := make(chan error, 1), make(chan error, 1)
+		r := newRig(t, &service{duplex: handOver(&bidiCalls{
+			OnHalfClose: func(s *bidi) { _ = s.Send(reply("x")) },
+			OnDone:      func(_ *bidi, err error) { done <- err },
+		}, nil)})
+		c, err := streams.OpenBidi(&talkerCalls{
+			OnMessage: func(*talker, *response) { end() },
+			OnDone:    func(_ *talker, err error) { over <- err },
+		}, opts, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
+			return r.client.FullDuplexCall(r.ctx, o)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.CloseSend(); err != nil {
+			t.Error(err)
+		}
+		if err := await(t, over, "the client's OnDone"); status.Code(err) != want {
+			t.Errorf("the client's OnDone has %v, want %v", err, want)
+		}
+		if err := await(t, done, "the server's OnDone"); status.Code(err) != codes.Canceled {
+			t.Errorf("the server's OnDone has %v", err)
+		}
+	}
+}
+
 // A callback that panics ends the RPC, where Options say so, and only it.
 func TestPanics(t *testing.T) {
 	opts := &streams.Options{Recover: func(v any) error { return status.Error(codes.DataLoss, v.(string)) }}

@@ -57,6 +57,8 @@ type side interface {
 	// end ends the sending side as the application wants it, with err. If the side has ended with
 	// another error, end returns that.
 	end(err error) error
+	// goesOn reports whether messages may come after the sending side has ended without an error.
+	goesOn() bool
 	// fate returns what the RPC has ended with, if end has not been called.
 	fate() error
 }
@@ -282,7 +284,7 @@ func (c *core) leave(err error) {
 // abandon ends a stream whose callback has not returned.
 func (c *core) abandon(err error) {
 	c.mu.Lock()
-	if c.stage != ended || errors.Is(c.last, io.EOF) { // io.EOF says that only receiving goes on
+	if c.stage != ended || errors.Is(c.last, io.EOF) || c.last == nil && !c.told && c.side.goesOn() { // io.EOF says that only receiving goes on
 		_ = c.end(err)
 	}
 	c.mu.Unlock()

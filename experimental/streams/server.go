@@ -196,4 +196,6 @@ func (s *serverSide[Req, Res]) offer(m any, more int) (taken bool, err error) {
 
 func (s *serverSide[Req, Res]) end(err error) error { return s.base.Finish(err) }
 
+func (s *serverSide[Req, Res]) goesOn() bool { return false }
+
 func (s *serverSide[Req, Res]) fate() error { return s.base.Fate() }
