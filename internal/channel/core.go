@@ -184,11 +184,11 @@ type resolverWrapper struct {
 	// within ResolveNow, and UpdateState waits for the balancer.
 	calls serializer.Serializer
 
-	// updating is held while a state is applied, so that of states that are reported at once one is
+	// updates applies states one after the other, so that of states that are reported at once one is
 	// applied whole: its service config for RPCs and for the balancer, its Selector, its addresses.
 	// Each of them waits for the balancer, and so for the others, in any case. An error does not
 	// wait: a balancer may report it from within its own calls.
-	updating sync.Mutex
+	updates serializer.Serializer
 
 	mu       sync.Mutex
 	resolver resolver.Resolver // nil until Build has returned

@@ -55,11 +55,10 @@
 //
 // # Locks and goroutines
 //
-// A goroutine that takes several locks takes them in this order: idle.mu, resolverWrapper.updating,
-// a Subchannel's mu, a Link's mu, Channel.mu. balancerWrapper.mu comes before those of pickerGate and
-// stateWatch. Some code from outside this package runs with a lock held, and must not call what takes
-// that lock: with idle.mu, a resolver's Build, including what it makes the balancer do, and its Close
-// when the channel goes idle; with resolverWrapper.updating, a policy's UpdateClientConnState; with
+// A goroutine that takes several locks takes them in this order: idle.mu, a Subchannel's mu, a Link's mu,
+// Channel.mu. balancerWrapper.mu comes before those of pickerGate and stateWatch. Some code from outside
+// this package runs with a lock held, and must not call what takes that lock: with idle.mu, a resolver's
+// Build, including what it makes the balancer do, and its Close when the channel goes idle; with
 // selectorTurn.mu, a Selector's Select (the lock is shared by all calls of Select); with the Subchannel's
 // mu, recorders of metrics; with producerSet.mu, a ProducerBuilder's Build.
 //

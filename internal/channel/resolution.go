@@ -19,12 +19,17 @@ import (
 
 // resolverUpdate gives the balancer the resolver's state and the service config that goes with it
 // (gRFC A21). If the state has no service config, that is the one in use, or else the fallback.
-func (ch *Channel) resolverUpdate(r *resolverWrapper, s resolver.State) error {
-	if ch.current(r) == nil {
-		return nil
-	}
-	r.updating.Lock()
-	defer r.updating.Unlock()
+func (ch *Channel) resolverUpdate(r *resolverWrapper, s resolver.State) (err error) {
+	done := make(chan struct{})
+	r.updates.Do(func() {
+		defer close(done)
+		err = ch.updateInTurn(r, s)
+	})
+	<-done
+	return err
+}
+
+func (ch *Channel) updateInTurn(r *resolverWrapper, s resolver.State) error {
 	b := ch.current(r)
 	if b == nil {
 		return nil
