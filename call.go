@@ -60,6 +60,7 @@ type unaryCall struct {
 	request transport.Call // clientCall.call points to it
 	attempt attempt
 	out     outMessage
+	logged  bool         // the log has the message, which another attempt may send again
 	all     []CallOption // buffer for the channel's options followed by the call's
 }
 
@@ -195,7 +196,8 @@ func (u *unaryCall) try(req, reply any) error {
 		return err
 	}
 	u.tellSent(a, req, size)
-	if !u.again.Retry {
+	if !u.logged {
+		u.logged = true
 		u.logSent(size)
 	}
 	u.awaitIn(a)

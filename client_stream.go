@@ -397,8 +397,10 @@ func (cs *clientStream) Header() (metadata.MD, error) {
 			if err = cs.tryAgain(a, err); err == nil {
 				continue
 			}
-			cs.finish(err)
+		} else if !cs.desc.ServerStreams {
+			err = errNoReply
 		}
+		cs.finish(err) // no message will come
 		return nil, nil
 	}
 }

@@ -99,6 +99,14 @@ func TestClientBinaryLog(t *testing.T) {
 	if _, types := sink.take(); types != "" {
 		t.Errorf("without a token: %s", types)
 	}
+	// The first attempt ends before it has a stream.
+	patient := newTestClient(t, serve(t, newEcho()).addr, WithDefaultServiceConfig(retryConfig))
+	if err := call(ctx, patient, "hello", PerRPCCredentials(&lateToken{})); err != nil {
+		t.Error(err)
+	}
+	if _, types := sink.take(); types != whole {
+		t.Errorf("with a token that comes late: %s", types)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	finished := make(chan error, 1)
 	st, err := cc.NewStream(ctx, bidiStream, bidiMethod, OnFinish(func(err error) { finished <- err }))
@@ -120,6 +128,20 @@ func (t failingToken) GetRequestMetadata(context.Context, ...string) (map[string
 	return nil, t.err
 }
 func (failingToken) RequireTransportSecurity() bool { return false }
+
+// lateToken has one only when it is asked again.
+type lateToken struct {
+	failingToken
+	asked bool
+}
+
+func (t *lateToken) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	if !t.asked {
+		t.asked = true
+		return nil, status.Error(codes.Unavailable, "not yet")
+	}
+	return map[string]string{"authorization": "x"}, nil
+}
 
 // TestStreamsPrintNoSecrets: a stream is printed, in whatever way, without what it sends.
 func TestStreamsPrintNoSecrets(t *testing.T) {

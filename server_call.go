@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"runtime/pprof"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc/codes"
@@ -103,7 +104,7 @@ func (s *Server) begin(st serverCall) *serverStream {
 		ctx = labelGoroutine(ctx, st.Method())
 	}
 	m := s.methodOf(st)
-	if m == nil && s.opts.unknownHandler != nil {
+	if m == nil && s.opts.unknownHandler != nil && !isMalformed(st.Method()) {
 		m = &method{full: st.Method(), stream: s.opts.unknownHandler}
 	}
 	if m != nil { // RPCs of unknown methods are not counted
@@ -185,6 +186,13 @@ func (s *Server) unknown(path string) error {
 		return status.Errorf(codes.Unimplemented, "unknown service %s", service)
 	}
 	return status.Errorf(codes.Unimplemented, "unknown method %s for service %s", name, service)
+}
+
+// isMalformed reports whether a path has a slash at its beginning and none behind it. Behind net/http such a path comes this far.
+// One without a slash at its beginning comes only if the server accepts it.
+func isMalformed(path string) bool {
+	_, _, ok := transport.SplitMethod(path)
+	return !ok && strings.HasPrefix(path, "/")
 }
 
 // tap calls the application's tap. If the context that the tap returns has ended, nothing more of the

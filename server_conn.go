@@ -165,11 +165,10 @@ func (s *Server) secure(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 		defer time.AfterFunc(s.opts.transport.HandshakeTimeout, func() { raw.Close() }).Stop()
 	}
 	nc, auth, err := creds.ServerHandshake(raw)
-	if err != nil {
-		return nil, nil, err
+	if err == nil || errors.Is(err, credentials.ErrConnDispatched) { // who has it now knows nothing of the deadline
+		_ = raw.SetDeadline(time.Time{}) // a connection that returns an error has none
 	}
-	_ = raw.SetDeadline(time.Time{}) // clear the deadline; a connection that returns an error has none
-	return nc, auth, nil
+	return nc, auth, err
 }
 
 func (s *Server) forgetHandshake(h *handshake) {

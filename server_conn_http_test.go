@@ -46,6 +46,24 @@ func serveHTTP(t *testing.T, e *echo, opts ...ServerOption) *testServer {
 	return ts
 }
 
+// TestServeHTTPMalformedPath: a path without a method is nothing for the handler of unknown services, as it is not without net/http.
+func TestServeHTTPMalformedPath(t *testing.T) {
+	handle := UnknownServiceHandler(func(_ any, st ServerStream) error {
+		name, _ := MethodFromServerStream(st)
+		return status.Error(codes.OutOfRange, name)
+	})
+	for name, ts := range map[string]*testServer{"behind net/http": serveHTTP(t, newEcho(), handle), "alone": serve(t, newEcho(), handle)} {
+		cc := newTestClient(t, ts.addr)
+		for path, want := range map[string]codes.Code{"/foo": codes.Unimplemented, "/a/b": codes.OutOfRange, "/a/b/c": codes.OutOfRange} {
+			err := cc.Invoke(testContext(t), path, &text{}, &text{})
+			wantCode(t, name+" "+path, err, want)
+			if want == codes.Unimplemented {
+				wantCode(t, name, err, want, "malformed method name")
+			}
+		}
+	}
+}
+
 func TestServeHTTPUnary(t *testing.T) {
 	e := newEcho()
 	e.unary = func(ctx context.Context, m *text) (*text, error) {

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
@@ -107,6 +108,36 @@ func TestServerHandshakeDispatched(t *testing.T) {
 	b := make([]byte, 1)
 	if _, err := nc.Read(b); err != nil || b[0] != 7 {
 		t.Errorf("read %v, %v", b, err)
+	}
+}
+
+// deadlines tells which deadlines a connection gets.
+type deadlines struct {
+	net.Conn
+	set chan<- time.Time
+}
+
+func (d deadlines) SetDeadline(at time.Time) error {
+	d.set <- at
+	return d.Conn.SetDeadline(at)
+}
+
+// TestServerDispatchesWithoutDeadline: who gets a connection from the credentials gets no deadline with it.
+func TestServerDispatchesWithoutDeadline(t *testing.T) {
+	creds := &failingCreds{err: credentials.ErrConnDispatched, got: make(chan net.Conn, 1)}
+	set := make(chan time.Time, 10)
+	ts := serveOn(t, testutils.WrapListener{Listener: listen(t), Wrap: func(c net.Conn) net.Conn { return deadlines{c, set} }}, newEcho(), Creds(creds))
+	nc, err := net.Dial("tcp", ts.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	defer within(t, creds.got, "the handshake").Close()
+	if at := within(t, set, "the handshake's deadline"); at.IsZero() {
+		t.Error("the handshake has no deadline")
+	}
+	if at := within(t, set, "the end of the deadline"); !at.IsZero() {
+		t.Errorf("then the deadline is %v", at)
 	}
 }
 
