@@ -35,6 +35,9 @@ type UnaryServerInfo struct {
 // UnaryHandler performs a unary RPC on a server: it is the next interceptor, or the method of the
 // service. The error should be one of package status. Errors of package context get the code that
 // fits, all others codes.Unknown.
+//
+// Nobody may change the reply, or memory that it refers to, after the handler has returned, also not once ctx has ended: what
+// the client is slow to take is sent from there.
 type UnaryHandler func(ctx context.Context, req any) (any, error)
 
 // UnaryServerInterceptor is called for every unary RPC of a server. It is responsible for calling
