@@ -94,7 +94,7 @@ func newCounted(conn net.Conn, out Layer) *known {
 
 // Can implements Layer.
 func (k *known) Can() Ability {
-	return TriesReads | OnSocket | k.out.Can()&TriesWrites
+	return TriesReads | writeAbilitiesOver(k.out)
 }
 
 // RawConn implements Layer.

@@ -64,7 +64,17 @@ func newWrapped(conn net.Conn, out Layer) Layer {
 
 // Can implements Layer.
 func (w *wrapped) Can() Ability {
-	return TriesReads | WaitsInRead | OnSocket | w.out.Can()&TriesWrites
+	return TriesReads | WaitsInRead | writeAbilitiesOver(w.out)
+}
+
+// writeAbilitiesOver returns what a wrapper can do that waits for the socket below it and writes by out. Where out
+// holds bytes, it may have taken some that are not with the socket yet.
+func writeAbilitiesOver(out Layer) Ability {
+	can := out.Can()
+	if can.Has(HoldsBytes) {
+		return can & TriesWrites
+	}
+	return can&TriesWrites | OnSocket
 }
 
 // WhyNot implements Layer.

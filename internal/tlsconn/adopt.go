@@ -70,10 +70,10 @@ func (a *adopted) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 		}
 	}
 	buf := pool.Get(size)
-	a.retain(len(*buf) + recordMemory)
+	a.retain(len(*buf) + recordMemory + tlsbuf.Of(a.tls).Unfinished())
 	n, err := a.Read((*buf)[:min(len(*buf), size)])
 	if readyreader.Again(err) {
-		a.retain(recordMemory)
+		a.retain(recordMemory + tlsbuf.Of(a.tls).Unfinished())
 	} else {
 		a.retain(0)
 	}

@@ -130,7 +130,7 @@ func (c *Conn) Close() error {
 func (c *Conn) Held() int {
 	n := c.Retained()
 	if c.rmu.TryLock() {
-		n = c.intake.Memory()
+		n = c.kept()
 		c.rmu.Unlock()
 	}
 	c.out.mu.Lock()

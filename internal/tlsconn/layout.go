@@ -47,7 +47,17 @@ func (c *Conn) stash() {
 	part := c.intake.Len()
 	c.intake.Settle(part, part)
 	c.feed()
-	c.retained.Set(c.intake.Memory())
+	c.retained.Set(c.kept())
+}
+
+// kept returns the memory, in bytes, of what has arrived and yields nothing yet: a part of a record, and the part
+// of a handshake message that whole records have brought. rmu is held.
+func (c *Conn) kept() int {
+	n := c.intake.Memory()
+	if c.release && c.open.Load() {
+		n += tlsbuf.Of(c.tls).Unfinished()
+	}
+	return n
 }
 
 // drop forgets all input.

@@ -25,6 +25,8 @@ func (c *Conn) settle() {}
 
 func (c *Conn) stash() {}
 
+func (c *Conn) kept() int { return c.intake.Memory() }
+
 func (c *Conn) drop() { c.dropIntake() }
 
 func (c *Conn) rest() {}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/internal/readyreader"
@@ -309,4 +310,30 @@ func FuzzSplit(f *testing.F) {
 		b.most = 0
 		wantIdle(t, server)
 	})
+}
+
+// The part of a handshake message that whole records have brought is retained, too.
+func TestRetainsPartOfHandshakeMessage(t *testing.T) {
+	p, ours := newPeer13(t, true, true)
+	var sum atomic.Int64
+	ours.CountIn(&sum)
+	const (
+		certificate = 11 // RFC 8446 section 4: the longest that crypto/tls waits for
+		size        = 256 << 10
+	)
+	message := append([]byte{certificate, size >> 16, size >> 8 & 0xff, size & 0xff}, make([]byte, 15<<10)...)
+	p.send(typeHandshake, message)
+	if _, _, err := ours.TryRead(100, mem.DefaultBufferPool()); err != readyreader.ErrWouldBlock {
+		t.Fatal(err)
+	}
+	ours.ReleaseIdle()
+	if n := len(message); ours.Retained() < n || sum.Load() < int64(n) || ours.Held() < n {
+		t.Errorf("%d bytes retained, %d counted, %d held, of %d", ours.Retained(), sum.Load(), ours.Held(), n)
+	}
+	if err := ours.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if sum.Load() != 0 {
+		t.Errorf("%d bytes are counted in the end", sum.Load())
+	}
 }

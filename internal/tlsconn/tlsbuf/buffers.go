@@ -44,5 +44,13 @@ func (b Buffers) Release() bool {
 	return true
 }
 
+// Unfinished returns the memory, in bytes, of the part of a handshake message that whole records have brought.
+func (b Buffers) Unfinished() int {
+	if b.Hand.Len() == 0 {
+		return 0 // the memory of what came before stays with tls.Conn, or Release takes it
+	}
+	return b.Hand.Cap()
+}
+
 // Drop forgets all of b.
 func (b Buffers) Drop() { *b.Raw, *b.Input, *b.Hand = bytes.Buffer{}, bytes.Reader{}, bytes.Buffer{} }

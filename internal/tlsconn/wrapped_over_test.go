@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix && !grpcnotlsrelease
+
+package tlsconn
+
+import (
+	"crypto/tls"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc/internal/readyreader"
+)
+
+// readsItself is a wrapper with a Read of its own, and no more.
+type readsItself struct{ net.Conn }
+
+func (r *readsItself) Read(p []byte) (int, error) { return r.Conn.Read(p) }
+
+// TLS keeps what did not fit into the socket. A wrapper around it is no socket: who puts TLS over it once more would
+// take bytes as sent that lie in the connection below.
+func TestWrapperOverTLSIsNoSocket(t *testing.T) {
+	a, b := sockets(t, "tcp")
+	defer b.Close()
+	if !readyreader.NewSocket(&readsItself{a}).Can().Has(readyreader.OnSocket) {
+		t.Error("a wrapper around a socket is not taken for one")
+	}
+	m := mode{version: tls.VersionTLS13, release: true}
+	below := newConn(t, a, m.config(), false, m.release)
+	defer below.Close()
+	if readyreader.NewSocket(&readsItself{below}).Can().Has(readyreader.OnSocket) {
+		t.Error("a wrapper around TLS is taken for a socket")
+	}
+	if _, ok := New(&readsItself{below}, m.config(), Options{Release: true}); ok {
+		t.Error("TLS was put over a wrapper around TLS")
+	}
+}
