@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/internal/shrink"
 	"google.golang.org/grpc/peer"
 )
 
@@ -90,6 +91,7 @@ type Tracker struct {
 type shard struct {
 	mu   sync.Mutex
 	rpcs map[any]RPC
+	most int // how many rpcs has had since it was made
 }
 
 // NewTracker returns one that knows nothing yet.
@@ -174,6 +176,7 @@ func (t *Tracker) Begin(call Tracked) {
 		s.rpcs = make(map[any]RPC)
 	}
 	s.rpcs[call] = rpc
+	s.most = max(s.most, len(s.rpcs))
 }
 
 // End follows its end.
@@ -184,6 +187,9 @@ func (t *Tracker) End(call Tracked) {
 	s := t.of(call)
 	s.mu.Lock()
 	delete(s.rpcs, call)
+	if shrink.Emptied(len(s.rpcs), s.most) {
+		s.rpcs, s.most = nil, 0
+	}
 	s.mu.Unlock()
 }
 

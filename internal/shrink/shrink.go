@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shrink frees memory that slices have grown to and don't use any more.
+// Package shrink frees memory that slices and maps have grown to and don't use any more.
 package shrink
 
 // few is the capacity up to which a copy is not worth it.
@@ -15,3 +15,7 @@ func Slice[S ~[]E, E any](s S) S {
 	}
 	return s
 }
+
+// Emptied reports whether a map that has n entries, and has had as many as most, is better dropped: a map keeps the
+// memory of its most entries for ever.
+func Emptied(n, most int) bool { return n == 0 && most > few }

@@ -27,3 +27,14 @@ func TestSlice(t *testing.T) {
 		}
 	}
 }
+
+func TestEmptied(t *testing.T) {
+	for _, tt := range []struct {
+		n, most int
+		want    bool
+	}{{0, few, false}, {0, few + 1, true}, {1, few + 1, false}} {
+		if got := Emptied(tt.n, tt.most); got != tt.want {
+			t.Errorf("Emptied(%d, %d) is %v", tt.n, tt.most, got)
+		}
+	}
+}

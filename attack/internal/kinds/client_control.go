@@ -162,7 +162,7 @@ var clientControlKinds = []Kind{
 		Attack: serveFlood(true, frame(0xa, 0, 0, append([]byte{0, 0}, make([]byte, 16000)...))),
 	},
 	{
-		Name: "client/frame/push", Work: callers(10),
+		Name: "client/frame/push", Work: callers(10), Busy: failing,
 		About: "PUSH_PROMISE, which the client has switched off (RFC 9113, 8.4)",
 		Attack: serveStreams(func(c *attacker.Conn, id uint32) error {
 			return c.Frame(wire.PushPromise, wire.EndHeaders, id, wire.Uint32(2))

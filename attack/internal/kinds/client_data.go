@@ -111,7 +111,7 @@ var clientDataKinds = []Kind{
 		}),
 	},
 	{
-		Name: "client/data/before-headers", Work: callers(20),
+		Name: "client/data/before-headers", Work: callers(20), Busy: failing,
 		About:  "DATA before HEADERS",
 		Attack: serveStreams(func(c *attacker.Conn, id uint32) error { return c.Frame(wire.Data, 0, id, make([]byte, 1000)) }),
 	},

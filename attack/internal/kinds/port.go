@@ -65,8 +65,9 @@ var portKinds = []Kind{
 	},
 	{
 		// Its 231 KB of fields are too many for us, and are net/http's soon: a HeaderField for each, on
-		// both sides, in a slice that grows. How far they come until the end is chance.
-		Name: "server/port/block-drip", Serve: port, Own: 500 * (webConn + 5500*40), Spate: 500 * 2 * 5500 * 40,
+		// both sides, in a slice that grows, and two system calls for each frame: 20 ms for a whole
+		// connection. How far they come until the end is chance.
+		Name: "server/port/block-drip", Serve: port, Own: 500 * (webConn + 5500*40), Spate: 500 * 2 * 5500 * 40, Busy: 500 * 20 * time.Millisecond,
 		About:  "500 connections with 60 KB of a header block that never ends and has no content type, a few bytes a frame",
 		Attack: bare(500, func(nc net.Conn) error { return say(nc, wire.Preface+settings+endless([]byte{0x82}, 5500)) }),
 	},

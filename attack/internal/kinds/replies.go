@@ -14,8 +14,8 @@ import (
 const trickled = 256 << 10
 
 // trickles is how long a program takes to send a thousand streams as many messages of a byte as there is
-// room for, and some more where the windows let them through.
-const trickles = 3 * time.Second
+// room for, and some more where the windows let them through, on the slowest machine that these attacks ran on.
+const trickles = 7 * time.Second
 
 // replyKinds are attacks on a server whose answers nobody takes, of a few bytes each.
 var replyKinds = []Kind{
