@@ -69,7 +69,11 @@ func (b *handlerBody) recv() (grpcwire.Message, error) {
 	if b.err != nil {
 		return grpcwire.Message{}, b.err
 	}
-	if b.follows() && b.ctx.Err() == nil {
+	if b.follows() {
+		// What is in the channel comes behind the run. Without the run it must not be returned.
+		if b.ctx.Err() != nil {
+			return b.giveUp()
+		}
 		return b.run.Next(), nil
 	}
 	b.begin()
@@ -78,9 +82,15 @@ func (b *handlerBody) recv() (grpcwire.Message, error) {
 		b.err, b.run = m.err, m.run
 		return m.Message, m.err
 	case <-b.ctx.Done():
-		b.err = status.FromContextError(b.ctx.Err()).Err()
-		return grpcwire.Message{}, b.err
+		return b.giveUp()
 	}
+}
+
+// giveUp returns the status of a call whose context has ended. Later calls of recv return it again.
+func (b *handlerBody) giveUp() (grpcwire.Message, error) {
+	b.run = nil
+	b.err = status.FromContextError(b.ctx.Err()).Err()
+	return grpcwire.Message{}, b.err
 }
 
 // follows reports whether there is a message that came with the last one.
@@ -109,6 +119,7 @@ func (b *handlerBody) read() {
 			b.handed.Load().wake()
 			if b.ctx.Err() != nil {
 				b.drop() // perhaps nobody comes for it
+				return   // whoever comes yet must not find what follows it
 			}
 		case <-b.ctx.Done():
 			if m.err == nil {

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
 )
 
 // meteredBody is a request's body, of which a read brings at most some bytes.
@@ -143,5 +146,70 @@ func TestHandlerBodyEnds(t *testing.T) {
 		if n > 10 {
 			t.Fatal("messages come although the call is over")
 		}
+	}
+}
+
+// TestHandlerBodyEndsInOrder: once the call is over, what comes behind the small messages that came
+// together is not handed out in their place.
+func TestHandlerBodyEndsInOrder(t *testing.T) {
+	for _, behind := range []string{"", string(messagePrefix(1000)) + strings.Repeat("y", 1000)} {
+		for range 50 {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var wire strings.Builder
+				for i := range 3 * manySmall {
+					wire.WriteString(string(messagePrefix(1)) + string(rune('a'+i)))
+				}
+				wire.WriteString(behind)
+				b := newHandlerBody(t, &meteredBody{rest: wire.String(), most: func() int { return 1 << 20 }}, 10_000)
+				b.ctx = ctx
+				for !b.follows() {
+					if _, err := b.recv(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				synctest.Wait() // what is behind the run has been read
+				if len(b.messages) != 1 {
+					t.Fatal("nothing was read ahead")
+				}
+				cancel()
+				defer b.release()
+				for range 2 {
+					if _, err := b.recv(); status.Code(err) != codes.Canceled {
+						t.Fatalf("%v, want the context's status", err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// endingBody is a body whose reads end the call.
+type endingBody struct {
+	meteredBody
+	end context.CancelFunc
+}
+
+func (b *endingBody) Read(p []byte) (int, error) {
+	b.end()
+	return b.meteredBody.Read(p)
+}
+
+// TestHandlerBodyDropsTheRest: the goroutine that reads stops behind a message that it has dropped.
+func TestHandlerBodyDropsTheRest(t *testing.T) {
+	for range 50 { // the goroutine has a choice
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			in := &endingBody{meteredBody{rest: strings.Repeat(string(messagePrefix(0)), 100), most: func() int { return 1 << 20 }}, cancel}
+			b := newHandlerBody(t, in, 100)
+			b.ctx = ctx
+			b.begin()
+			synctest.Wait()
+			b.release()
+			if in.reads != 1 {
+				t.Fatalf("%d reads, although the first ended the call", in.reads)
+			}
+		})
 	}
 }
