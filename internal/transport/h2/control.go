@@ -19,7 +19,7 @@ func (r *reader) onReset(h frame.Header, p []byte) error {
 func (r *reader) onWindowUpdate(h frame.Header, p []byte) error {
 	c := r.lock()
 	defer c.unlock()
-	return c.core.OnWindowUpdate(&r.in.act.Intake, h, p)
+	return c.core.OnWindowUpdate(h, p)
 }
 
 func (r *reader) onPing(h frame.Header, p []byte) error {

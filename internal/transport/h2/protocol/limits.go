@@ -53,8 +53,9 @@ const (
 	fragmentSlack = 64 << 10
 
 	// FloodLimit is how many useless frames may come within floodWindow: PING, SETTINGS, empty DATA,
-	// PRIORITY, frames for streams that are gone, unknown types. Each useful frame earns usefulEarns of
-	// them back. What is earned and not needed is kept, up to floodCredit frames.
+	// PRIORITY, frames for streams that are gone (but for DATA and WINDOW_UPDATE), unknown types. Each
+	// useful frame earns usefulEarns of them back. What is earned and not needed is kept, up to floodCredit
+	// frames.
 	FloodLimit  = 10_000
 	floodCredit = 10_000
 	floodWindow = 10 * time.Second

@@ -3,10 +3,12 @@
 package protocol
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
+	"google.golang.org/grpc/mem"
 )
 
 // TestLateIsPaidByStreams: frames for streams that are over are paid for by streams that were opened, not
@@ -69,5 +71,65 @@ func TestRefusedPayForOne(t *testing.T) {
 		if streams < tt.least || streams > tt.most {
 			t.Errorf("%d frames each: it ends with %d streams, want %d to %d", tt.each, streams, tt.least, tt.most)
 		}
+	}
+}
+
+// TestLateWindowUpdates: a peer that gives each frame of a message back, and gets to know late that we have
+// ended the stream, goes on.
+func TestLateWindowUpdates(t *testing.T) {
+	const size, each = 1 << 20, 4096
+	piece := mem.SliceBuffer(make([]byte, size))
+	for name, tt := range map[string]struct {
+		side Side
+		end  func(t *testing.T, c *Conn, in *Intake, s *Stream)
+	}{
+		"server, reply": {Server, func(t *testing.T, c *Conn, in *Intake, s *Stream) {
+			id := c.streams.lastPeer + 1 | 1
+			if _, verdict, err := c.OnBlock(in, Block{ID: id, End: true}); verdict != blockOpens || err != nil {
+				t.Fatalf("stream %d: verdict %d, %v", id, verdict, err)
+			}
+			c.Accepted(in, s, Block{ID: id, End: true})
+			_ = s.out.Add(size)
+			if err := c.Queue(s, &Frames{Headers: fields{":status", "200"}, HasData: true, Data: OnePiece(piece), Trailers: fields{"x", "y"}}, size); err != nil {
+				t.Fatal(err)
+			}
+			drain(t, c)
+		}},
+		"client, cancelled upload": {Client, func(t *testing.T, c *Conn, _ *Intake, s *Stream) {
+			if opened, err := c.OpenStream(s, &Frames{Headers: fields{":method", "POST"}}, size); !opened || err != nil {
+				t.Fatalf("opened %t, %v", opened, err)
+			}
+			_ = s.out.Add(size)
+			if err := c.Queue(s, &Frames{HasData: true, Data: OnePiece(piece)}, size); err != nil {
+				t.Fatal(err)
+			}
+			drain(t, c)
+			c.ResetStream(s, frame.Cancel)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := started(t, tt.side)
+			var in Intake
+			in.Begin(c.Config(), Lasting{}, hpack.Frozen{}, nil)
+			update := func(id, n uint32) {
+				t.Helper()
+				if err := c.OnWindowUpdate(frame.Header{Type: frame.WindowUpdate, Length: 4, StreamID: id}, binary.BigEndian.AppendUint32(nil, n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 100 {
+				update(0, size)
+				s := new(Stream)
+				s.Init(deaf{}, 0)
+				tt.end(t, c, &in, s)
+				if n := s.Unsent(); n > 0 || c.IsOpen(s) {
+					t.Fatalf("%d bytes are unsent; open: %t", n, c.IsOpen(s))
+				}
+				drain(t, c)
+				for range size / each {
+					update(s.Identifier(), each)
+				}
+			}
+		})
 	}
 }
