@@ -23,6 +23,9 @@ func (c *Conn) Start() {
 	drains, ok := l.core.Start()
 	if !ok {
 		l.unlock()
+		if c.tracer() != nil {
+			c.traceClosed(c.Cause())
+		}
 		return // Close came first, and has told the Handler
 	}
 	if t := l.core.Config().PrefaceTimeout; t > 0 {

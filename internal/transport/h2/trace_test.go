@@ -71,3 +71,18 @@ func TestTrace(t *testing.T) {
 		}
 	})
 }
+
+// TestTraceClosedBeforeStart: a connection that was closed before it began does not stay in the log.
+func TestTraceClosedBeforeStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var lines traceLines
+		p := newPeer(t, protocol.Server, peerConfig{
+			Config: protocol.Config{Driver: DriverConfig{Trace: trace.New(&lines, trace.Options{})}},
+			raw:    true, early: func(c *Conn) { c.Close(nil) },
+		})
+		p.settle()
+		if got := lines.take(); len(got) != 2 || got[0] != "server open" || !strings.HasPrefix(got[1], "server closed") {
+			t.Errorf("%q", got)
+		}
+	})
+}

@@ -22,7 +22,9 @@ func frames(pieces [][]byte) iter.Seq2[frame.Header, []byte] {
 	return func(yield func(frame.Header, []byte) bool) {
 		skip := 0 // bytes of DATA payload that are still to come in pieces
 		for _, b := range pieces {
-			b = bytes.TrimPrefix(b, []byte(frame.ClientPreface))
+			if skip == 0 { // a payload may begin as a preface does
+				b = bytes.TrimPrefix(b, []byte(frame.ClientPreface))
+			}
 			for {
 				n := min(skip, len(b))
 				b, skip = b[n:], skip-n

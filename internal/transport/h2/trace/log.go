@@ -71,11 +71,14 @@ func (l *Log) Event(key any, event, detail string, s State) {
 	}
 }
 
-// Close writes the last line of a connection.
+// Close writes the last line of a connection. It writes nothing if the connection was not opened, or is
+// closed.
 func (l *Log) Close(key any, reason string, s State) {
-	l.Event(key, "closed", reason, s)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if c := l.conns[key]; c != nil {
+		l.write(c, &record{Event: "closed", Detail: reason, State: s})
+	}
 	delete(l.conns, key)
 }
 

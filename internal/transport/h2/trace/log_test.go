@@ -117,6 +117,17 @@ func TestNamesAreQuoted(t *testing.T) {
 	}
 }
 
+// TestPrefaceInPayload: DATA that begins as a client's preface does is DATA.
+func TestPrefaceInPayload(t *testing.T) {
+	payload := join([]byte(frame.ClientPreface), make([]byte, 16))
+	got := lines(Options{}, [][]byte{
+		frame.AppendDataHeader(nil, 1, len(payload), true), payload, frame.AppendPing(nil, false, [8]byte{1}),
+	})
+	if len(got) != 4 || !strings.Contains(got[1], "sent DATA") || !strings.Contains(got[2], "sent PING") {
+		t.Errorf("%d lines: %s", len(got), strings.Join(got, "\n"))
+	}
+}
+
 func lengthOf(line string) string {
 	_, after, _ := strings.Cut(line, "length=")
 	n, _, _ := strings.Cut(after, " ")
