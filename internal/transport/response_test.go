@@ -42,6 +42,7 @@ func TestResponseRules(t *testing.T) {
 		{"broken details", [][]byte{good, tail("grpc-status", "3", "grpc-status-details-bin", "!!!")}, codes.Internal, "transport: malformed grpc-status-details-bin: "},
 
 		{"a message without a status", [][]byte{good, tail("grpc-message", "m%20n")}, codes.Unknown, "m n"},
+		{"a message without a status, which looks encoded once more", [][]byte{good, tail("grpc-message", "m%2520n")}, codes.Unknown, "m%20n"},
 		{"a sign", [][]byte{good, tail("grpc-status", "+5")}, codes.NotFound, ""},
 
 		{"a web page", [][]byte{head(":status", "503", "content-type", html), data("<p>", false), data("no", true)}, codes.Unavailable, unexpected("503 (Service Unavailable)") + "\ndata: \"<p>no\""},

@@ -30,13 +30,13 @@ func HTTPStatusCode(httpStatus int) codes.Code {
 }
 
 // MissingStatus returns the status of a response that has no grpc-status. message is the response's
-// grpc-message as it was sent, empty if it has none; it counts only if everything else is as gRPC requires.
+// grpc-message, decoded, empty if it has none; it counts only if everything else is as gRPC requires.
 // A content type that is not of gRPC is named in the text, because it usually tells which proxy or web
 // server answered. Programs look for the texts, which are those of the published module.
 func MissingStatus(httpStatus int, contentType, message string) *status.Status {
 	_, isGRPC := ParseContentType(contentType)
 	if isGRPC && (httpStatus == 0 || httpStatus == http.StatusOK) {
-		return status.New(codes.Unknown, DecodePercent(message))
+		return status.New(codes.Unknown, message)
 	}
 	text := fmt.Sprintf("unexpected HTTP status code received from server: %d (%s)", httpStatus, http.StatusText(httpStatus))
 	switch {

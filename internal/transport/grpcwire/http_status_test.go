@@ -43,7 +43,7 @@ func TestMissingStatus(t *testing.T) {
 		{404, "text/html; charset=utf-8", `unexpected HTTP status code received from server: 404 (Not Found); transport: received unexpected content-type "text/html; charset=utf-8"`},
 		{520, "", "unexpected HTTP status code received from server: 520 (); malformed header: missing HTTP content-type"},
 		{503, "application/grpc", "unexpected HTTP status code received from server: 503 (Service Unavailable)"},
-		{200, "application/grpc+proto", "a b"},
+		{200, "application/grpc+proto", "a%20b"},
 	} {
 		if got := MissingStatus(tt.httpStatus, tt.contentType, "a%20b").Message(); got != tt.want {
 			t.Errorf("%d, %q: got %q, want %q", tt.httpStatus, tt.contentType, got, tt.want)

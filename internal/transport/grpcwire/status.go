@@ -58,7 +58,7 @@ func (f *StatusFields) HasStatus() bool { return f.seen || f.Code != "" }
 // allows: applications have codes of their own.
 func (f *StatusFields) Status(httpStatus int) *status.Status {
 	if !f.HasStatus() {
-		return MissingStatus(httpStatus, ContentTypeGRPC, f.Message)
+		return MissingStatus(httpStatus, ContentTypeGRPC, DecodePercent(f.Message))
 	}
 	if f.Code == "0" && f.Message == "" && f.nDetails == 0 {
 		return okStatus
