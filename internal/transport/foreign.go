@@ -83,15 +83,11 @@ func (f *foreignReceiver) OnEnd() error {
 
 // OnAbort implements h2.Receiver.
 func (f *foreignReceiver) OnAbort(err *h2.StreamError) {
-	lost := lostMaybeSeen
-	if err.Unprocessed {
-		lost = lostUnseen
+	st := f.status()
+	if !err.Remote {
+		st = f.stream.abortStatus(err)
 	}
-	if err.Remote {
-		f.end(f.status(), lost)
-	} else {
-		f.end(f.stream.abortStatus(err), lost)
-	}
+	f.end(st, lostMaybeSeen) // whoever answers has processed the request, also if it resets the stream as refused
 }
 
 func (f *foreignReceiver) end(st *status.Status, lost lostKind) {

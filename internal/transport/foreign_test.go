@@ -5,7 +5,9 @@ package transport
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
@@ -36,4 +38,20 @@ func TestForeignBodyIsCharged(t *testing.T) {
 		st.Cancel(context.Canceled)
 	}
 	waitFor(t, "all to be refunded", func() bool { return c.conn.Stats().Held < maxQuoted+2<<10 }) // memos
+}
+
+// TestForeignRefusedAfterHeaders: whoever has answered has processed the call, whatever it says later.
+func TestForeignRefusedAfterHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := headers(false, []string{":status", "403", "content-type", "text/html"})
+		c := rawServer(t, append(answer, frame.AppendRSTStream(nil, 1, frame.RefusedStream)...))
+		st, err := c.NewStream(t.Context(), &Call{Method: "/test.Echo/Any"}, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.AwaitEnd()
+		if st.Unprocessed() || st.Status().Code() != codes.PermissionDenied {
+			t.Errorf("unprocessed %v, %v", st.Unprocessed(), st.Status())
+		}
+	})
 }
