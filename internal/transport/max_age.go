@@ -30,18 +30,22 @@ func agesOut(k *keepalive.ServerParameters) bool {
 	return k.MaxConnectionAge != infinity || k.MaxConnectionIdle != infinity
 }
 
-// startAge starts the timers of c, as k says.
-func startAge(c *h2.Conn, k *keepalive.ServerParameters) *ageTimers {
-	t := &ageTimers{conn: c, cfg: k}
+// start starts the timers, unless stop came first: a connection may be closed before it begins.
+func (t *ageTimers) start() {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if k.MaxConnectionAge != infinity {
-		t.age = time.AfterFunc(jitter(k.MaxConnectionAge), t.aged)
+	if t.stopped {
+		return
 	}
-	if k.MaxConnectionIdle != infinity {
-		t.idle = time.AfterFunc(k.MaxConnectionIdle, t.idled)
+	if t.cfg.MaxConnectionAge != infinity {
+		t.age = time.AfterFunc(jitter(t.cfg.MaxConnectionAge), t.aged)
 	}
-	return t
+	if t.cfg.MaxConnectionIdle != infinity {
+		t.idle = time.AfterFunc(t.cfg.MaxConnectionIdle, t.idled)
+	}
 }
 
 // jitter spreads d by up to a tenth to either side, so that connections which

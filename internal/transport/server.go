@@ -23,6 +23,9 @@ func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost)
 		s.special = &special{ctx: ctx, shares: shares}
 	}
 	s.conn = h2.New(adopt(nc), h2.Server, &host.h2, (*serverHandler)(s))
+	if k := &host.Keepalive; agesOut(k) {
+		s.special.age = &ageTimers{conn: s.conn, cfg: k}
+	}
 	opened(s.conn)
 	return s
 }
@@ -33,11 +36,9 @@ func (c *ServerConfig) SetSocketOptions(raw net.Conn) {
 	c.setSocketOptions(raw, c.h2.Keepalive.Timeout, c.Keepalive.Timeout > 0)
 }
 
-// Start begins to read. No method of the handler is called before that.
+// Start begins to read. No method of the handler is called before that, but ConnClosed if Close is.
 func (s *Server) Start() {
-	if k := &s.host.Keepalive; agesOut(k) {
-		s.special.age = startAge(s.conn, k)
-	}
+	s.special.age.start()
 	s.conn.Start()
 }
 
