@@ -59,7 +59,8 @@ func (c *Client) GracefulClose() { c.conn.Retire() }
 // Streams returns how many RPCs are open.
 func (c *Client) Streams() int { return c.conn.Streams() }
 
-// scheme returns "https" over any credentials that say they are secure.
+// scheme returns "https" over credentials whose SecurityProtocol is "tls", and "http" over all others, also
+// if they are secure, as ALTS is.
 func (c *Client) scheme() string {
 	if c.secure {
 		return "https"
