@@ -125,27 +125,32 @@ func (c *core) step() (more bool) {
 
 // flush sends the messages that wait, as long as there is room. It reports whether it has done anything.
 func (c *core) flush() bool {
+	flushed, tell := c.sendWaiting()
+	if tell {
+		c.side.ready()
+	}
+	return flushed
+}
+
+// sendWaiting is flush without the call that tells of room: tell says that it has to follow. Like all that holds mu
+// while the program's codec, interceptors or stats handlers run, it releases mu also if they panic.
+func (c *core) sendWaiting() (flushed, tell bool) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.queue.len() == 0 && !c.wanting || c.stage == ended || !c.side.room(false) {
-		c.mu.Unlock()
-		return false
+		return false, false
 	}
 	for c.queue.len() > 0 && c.side.room(false) && c.transmit(c.pop()) == nil {
 	}
 	if c.queue.len() > 0 || c.stage == ended {
-		c.mu.Unlock()
-		return true
+		return true, false
 	}
 	if c.stage == ending {
 		_ = c.end(c.last) // conclude will tell
 	}
-	tell := c.wanting && c.stage == open
+	tell = c.wanting && c.stage == open
 	c.wanting = false
-	c.mu.Unlock()
-	if tell {
-		c.side.ready()
-	}
-	return true
+	return true, tell
 }
 
 // manner says how a message is sent. atOnce means: now or not at all. Any other value is the number of other
@@ -257,21 +262,23 @@ func (c *core) end(err error) error {
 // fail calls end, unless the sending side has ended already.
 func (c *core) fail(err error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.stage != ended {
 		_ = c.end(err)
 	}
-	c.mu.Unlock()
 }
 
 // conclude ends a stream whose RPC is over, and whose last error says how.
-func (c *core) conclude() {
+func (c *core) conclude() { c.leave(c.fate()) }
+
+// fate ends the sending side of a stream whose RPC is over, unless it has ended already, and returns its last error.
+func (c *core) fate() error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.stage != ended {
 		_ = c.end(c.side.fate())
 	}
-	err := c.last
-	c.mu.Unlock()
-	c.leave(err)
+	return c.last
 }
 
 // leave is the last thing that is done for a stream. It keeps the turn for good.
@@ -283,13 +290,17 @@ func (c *core) leave(err error) {
 
 // abandon ends a stream whose callback has not returned.
 func (c *core) abandon(err error) {
+	c.drop(err)
+	if !c.told {
+		c.conclude()
+	}
+}
+
+// drop ends what abandon leaves: the sending side, or the receiving side where only that goes on.
+func (c *core) drop(err error) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.stage != ended || errors.Is(c.last, io.EOF) || c.last == nil && !c.told && c.side.goesOn() { // io.EOF says that only receiving goes on
 		_ = c.end(err)
 	}
-	c.mu.Unlock()
-	if c.told {
-		return
-	}
-	c.conclude()
 }

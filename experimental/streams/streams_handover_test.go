@@ -296,3 +296,65 @@ func TestPolicies(t *testing.T) {
 		})
 	}
 }
+
+// fails ends the goroutine, in one way or the other, that sends a certain message.
+type fails struct {
+	grpc.ServerStream
+	by func()
+}
+
+func (f fails) SendMsg(m any) error {
+	if string(m.(*response).GetPayload().GetBody()) == "fails" {
+		f.by()
+	}
+	return f.ServerStream.SendMsg(m)
+}
+
+// What is around a stream may panic, or end its goroutine, while a message is sent that has waited for room.
+func TestWaitingMessagePanics(t *testing.T) {
+	big := &response{Payload: &testpb.Payload{Body: make([]byte, 100<<10)}}
+	for name, tt := range map[string]struct {
+		by   func()
+		want codes.Code
+	}{
+		"panic":  {func() { panic("of the test") }, codes.DataLoss},
+		"Goexit": {runtime.Goexit, codes.Internal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := make(chan error, 1)
+			h := newHub()
+			h.opts = &streams.Options{Queue: 2, Recover: func(v any) error { return status.Error(codes.DataLoss, v.(string)) }}
+			h.calls = &streams.ServerCallbacks[streams.None, response]{OnDone: func(_ *watcher, err error) { done <- err }}
+			around := func(srv any, st grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+				return next(srv, fails{st, tt.by})
+			}
+			r := newRig(t, &service{down: h.watch}, grpc.StreamInterceptor(around))
+			st, err := r.client.StreamingOutputCall(r.ctx, &request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := await(t, h.added, "the stream")
+			sent := 0
+			for w.TrySend(big) == nil {
+				sent++
+			}
+			if err := w.Send(&response{Payload: &testpb.Payload{Body: []byte("fails")}}); err != nil {
+				t.Fatal(err)
+			}
+			for range sent {
+				if _, err := st.Recv(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := st.Recv(); status.Code(err) != tt.want {
+				t.Errorf("the client: %v", err)
+			}
+			if err := await(t, done, "OnDone"); status.Code(err) != tt.want {
+				t.Errorf("OnDone: %v", err)
+			}
+			if err := w.Send(big); err == nil {
+				t.Error("the stream is not over")
+			}
+		})
+	}
+}

@@ -20,9 +20,9 @@ func addressOf(a net.Addr) *pb.Address {
 		}
 		return out
 	case *net.UnixAddr:
-		return &pb.Address{Type: pb.Address_TYPE_UNIX, Address: a.String()}
+		return &pb.Address{Type: pb.Address_TYPE_UNIX, Address: text(a.String())}
 	}
-	return &pb.Address{Type: pb.Address_TYPE_UNKNOWN, Address: a.String()}
+	return &pb.Address{Type: pb.Address_TYPE_UNKNOWN, Address: text(a.String())}
 }
 
 // sortedKeys returns the keys in order, so that the same metadata always gives the same entry.

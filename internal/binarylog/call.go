@@ -125,8 +125,12 @@ func (c *Call) openLocked() {
 	}
 }
 
+// text returns s as a string of Protocol Buffers has to be. A peer may send any bytes, and an entry with others than
+// UTF-8 can't be marshalled.
+func text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
 func headerEntry(h ClientHeader) *entry {
-	out := &pb.ClientHeader{MethodName: h.Method, Authority: h.Authority}
+	out := &pb.ClientHeader{MethodName: text(h.Method), Authority: text(h.Authority)}
 	if h.Timeout > 0 {
 		out.Timeout = durationpb.New(h.Timeout)
 	}
@@ -184,8 +188,9 @@ func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 	if c == nil {
 		return
 	}
-	out := &pb.Trailer{StatusCode: uint32(s.Code()), StatusMessage: s.Message()}
+	out := &pb.Trailer{StatusCode: uint32(s.Code()), StatusMessage: text(s.Message())}
 	if p := s.Proto(); len(p.GetDetails()) > 0 {
+		p.Message = text(p.Message)
 		details, err := proto.Marshal(p)
 		if err != nil {
 			logger.Warningf("status details are not logged: %v", err)

@@ -324,3 +324,23 @@ func TestValuesThatDoNotFitAreNotCopied(t *testing.T) {
 		t.Errorf("three entries cost %d bytes", each)
 	}
 }
+
+// A peer may send any bytes where entries have text.
+func TestEntriesOfAnyBytes(t *testing.T) {
+	c, m := begin(t, Server, "*")
+	c.ClientHeader(ClientHeader{Method: "/s/\xff", Authority: "a\xff", Peer: &net.UnixAddr{Name: "\xff", Net: "unix"}})
+	c.Trailer(status.New(codes.NotFound, "\xff"), nil, nil)
+	detailed, err := status.New(codes.NotFound, "\xff").WithDetails(&pb.Message{Length: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Trailer(detailed, nil, nil)
+	for _, e := range m.entries {
+		if _, err := proto.Marshal(e); err != nil {
+			t.Errorf("%v: %v", e.Type, err)
+		}
+	}
+	if len(m.entries) != 3 || len(m.entries[2].GetTrailer().GetStatusDetails()) == 0 {
+		t.Errorf("%v", m.entries)
+	}
+}

@@ -247,6 +247,9 @@ func TestTraceTextIsBounded(t *testing.T) {
 			t.Errorf("of %d bytes %d are kept", len(text), len(got))
 		}
 	}
+	if got := clip("a\xffb"); got != "a\ufffdb" {
+		t.Errorf("bytes that are no text: %q", got)
+	}
 }
 
 func TestSocketIsSmall(t *testing.T) {

@@ -44,10 +44,10 @@ type Trace struct {
 	Events []TraceEvent
 }
 
-// clip returns the part of text that an event keeps.
+// clip returns the part of text that an event keeps, in UTF-8: a peer may have sent any bytes of it.
 func clip(text string) string {
 	if len(text) <= maxTraceText {
-		return text
+		return strings.ToValidUTF8(text, "\ufffd")
 	}
 	return strings.ToValidUTF8(text[:maxTraceText], "") + "..."
 }

@@ -4,6 +4,7 @@ package csm
 
 import (
 	"encoding/base64"
+	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -25,7 +26,7 @@ var named = map[string]bool{
 // that become labels and are not too long, or nil if key can't be parsed. It allocates nothing for other values,
 // of which a peer can send any number.
 func parseTold(key string) map[string]string {
-	raw, err := base64.RawStdEncoding.DecodeString(key)
+	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(key, "=")) // others than Go's ends pad it
 	if err != nil {
 		return nil
 	}

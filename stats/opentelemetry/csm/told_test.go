@@ -89,3 +89,21 @@ func FuzzTold(f *testing.F) {
 		}
 	})
 }
+
+// Ends in other languages pad what they send.
+func TestToldIsPadded(t *testing.T) {
+	seen := make(map[int]bool)
+	for n := range 3 {
+		raw, err := base64.RawStdEncoding.DecodeString(keyOf(map[string]string{"type": strings.Repeat("t", 1+n)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[len(raw)%3] = true
+		if told := parseTold(base64.StdEncoding.EncodeToString(raw)); len(told["type"]) != 1+n {
+			t.Errorf("%d bytes: %v", len(raw), told)
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("lengths modulo 3: %v", seen)
+	}
+}

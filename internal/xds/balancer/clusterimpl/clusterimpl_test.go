@@ -3,6 +3,7 @@
 package clusterimpl
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -11,10 +12,13 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	_ "google.golang.org/grpc/balancer/roundrobin"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/match"
 	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/status"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
@@ -83,6 +87,24 @@ func TestSettings(t *testing.T) {
 	at.finished(balancer.DoneInfo{})
 	if n.Load() != 0 {
 		t.Errorf("%d RPCs are under way", n.Load())
+	}
+}
+
+// TestA89FailedPicksHaveLabels: RPCs that are dropped, or for which there is no room, have the label of their cluster.
+func TestA89FailedPicksHaveLabels(t *testing.T) {
+	n := requestsOf(requestKey{"c", ""})
+	defer n.release()
+	r := &resource.Cluster{Name: "c"} // with room for no request
+	drops := &resource.Endpoints{Drops: []resource.Drop{{Category: "x", Share: match.All}}}
+	for name, p := range map[string]*picker{
+		"dropped": {settings: newSettings(&dependency.Cluster{Resource: r, Endpoints: drops}, n, nil, nil), drop: true},
+		"broken":  {settings: newSettings(&dependency.Cluster{Resource: r}, n, nil, nil)},
+	} {
+		var service string
+		ctx := stats.WithLabelCallback(context.Background(), func(labels map[string]string) { service = labels["grpc.lb.backend_service"] })
+		if _, err := p.Pick(balancer.PickInfo{Ctx: ctx}); status.Code(err) != codes.Unavailable || service != "c" {
+			t.Errorf("%s: %v, of service %q", name, err, service)
+		}
 	}
 }
 

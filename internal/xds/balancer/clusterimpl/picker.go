@@ -46,13 +46,13 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if p.drop {
 		for i := range p.drops {
 			if p.drops[i].Share.Match(rand.Uint32N(uint32(match.All))) {
-				return p.dropped(&p.drops[i])
+				return p.dropped(info, &p.drops[i])
 			}
 		}
 	}
 	limit := int64(p.resource.MaxRequests)
 	if p.requests.Load() >= limit {
-		return p.broken()
+		return p.broken(info)
 	}
 	r, err := p.child.Pick(info)
 	sc, ok := r.SubConn.(*subConn)
@@ -65,7 +65,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 		if r.Done != nil {
 			r.Done(balancer.DoneInfo{Err: p.broke})
 		}
-		return p.broken()
+		return p.broken(info)
 	}
 	at := sc.place(p.settings)
 	if at.load != nil {
@@ -86,14 +86,16 @@ func rewrites(info balancer.PickInfo) bool {
 	return i != nil && i.Route != nil && i.Route.AutoHostRewrite
 }
 
-func (p *picker) dropped(d *resource.Drop) (balancer.PickResult, error) {
+func (p *picker) dropped(info balancer.PickInfo, d *resource.Drop) (balancer.PickResult, error) {
+	stats.UpdateLabels(info.Ctx, p.labels) // whatever the pick's result is: gRFC A89
 	if p.load != nil {
 		p.load.Dropped(d.Category)
 	}
 	return balancer.PickResult{}, status.Errorf(codes.Unavailable, "RPC is dropped: drop category %q", d.Category)
 }
 
-func (p *picker) broken() (balancer.PickResult, error) {
+func (p *picker) broken(info balancer.PickInfo) (balancer.PickResult, error) {
+	stats.UpdateLabels(info.Ctx, p.labels)
 	if p.load != nil {
 		p.load.Dropped("")
 	}

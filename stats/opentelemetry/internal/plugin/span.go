@@ -21,7 +21,8 @@ func endSpan(span trace.Span, err error) {
 	if err == nil {
 		span.SetStatus(otelcodes.Ok, "")
 	} else {
-		span.SetStatus(otelcodes.Error, status.Convert(err).Message())
+		// A peer may send any bytes. An exporter loses all that it exports at once for one that is not UTF-8.
+		span.SetStatus(otelcodes.Error, strings.ToValidUTF8(status.Convert(err).Message(), "\ufffd"))
 	}
 	span.End()
 }
