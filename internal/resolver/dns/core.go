@@ -5,6 +5,7 @@ package dns
 import (
 	"context"
 
+	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
 )
 
@@ -34,12 +35,19 @@ type Builder struct {
 	Backoff backoffFunc
 }
 
-// query makes the lookups of one resolver.
+// query makes the lookups of one resolver, one after the other.
 type query struct {
 	*Builder
 	server   Lookuper
 	host     hostPort
 	noConfig bool
+	known    *known // made when it is needed, as most programs do not use load balancers
+}
+
+// known is what the last lookups that did not fail found.
+type known struct {
+	state     resolver.State // has the addresses alone
+	balancers []resolver.Address
 }
 
 // configParser is the type of ClientConn.ParseServiceConfig.

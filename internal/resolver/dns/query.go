@@ -25,21 +25,44 @@ func (q *query) run(ctx context.Context, parse configParser) (resolver.State, er
 	return state, err
 }
 
-// servers looks up the addresses, and, after EnableSRV, those of load balancers. If there are load
-// balancers, it is no error if there are no addresses.
+// servers looks up the addresses, and, after EnableSRV, those of load balancers, concurrently. If
+// there are load balancers, it is no error if there are no addresses. A lookup that fails while the
+// other one succeeds leaves what is known: a failure does not tell that there is nothing any more.
 func (q *query) servers(ctx context.Context) (resolver.State, error) {
 	if !srvEnabled.Load() {
 		return q.addresses(ctx)
 	}
-	balancers, srvErr := q.balancers(ctx)
+	if q.known == nil {
+		q.known = &known{}
+	}
+	var srvErr error
+	srvDone := make(chan struct{})
+	go func() {
+		defer close(srvDone)
+		srvErr = q.updateBalancers(ctx)
+	}()
 	state, err := q.addresses(ctx)
-	switch {
-	case len(balancers) > 0:
-		return grpclbstate.Set(state, &grpclbstate.State{BalancerAddresses: balancers}), nil
-	case err != nil && srvErr != nil:
-		return state, fmt.Errorf("%w; %w", err, srvErr)
+	<-srvDone
+	if err == nil || isNotFound(err) {
+		q.known.state = state
+	}
+	failed := err != nil && srvErr != nil
+	if len(q.known.balancers) > 0 && (!failed || isNotFound(err)) {
+		return grpclbstate.Set(q.known.state, &grpclbstate.State{BalancerAddresses: q.known.balancers}), nil
+	}
+	if failed {
+		err = fmt.Errorf("%w; %w", err, srvErr)
 	}
 	return state, err
+}
+
+// updateBalancers looks up the load balancers. If that fails, those of the last lookup stay.
+func (q *query) updateBalancers(ctx context.Context) error {
+	balancers, err := q.balancers(ctx)
+	if err == nil || len(q.known.balancers) == 0 {
+		q.known.balancers = balancers
+	}
+	return err
 }
 
 // addresses looks up A and AAAA records.

@@ -28,7 +28,8 @@ type srvLookuper interface {
 }
 
 // balancers looks up _grpclb._tcp.<host> (gRFC A5), and the addresses of the load balancers that it
-// names. If there are none, that is no error.
+// names. If there are none, that is no error. With an error it returns those load balancers whose
+// addresses it found nevertheless.
 func (q *query) balancers(ctx context.Context) ([]resolver.Address, error) {
 	server, ok := q.server.(srvLookuper)
 	if !ok {
@@ -42,22 +43,32 @@ func (q *query) balancers(ctx context.Context) ([]resolver.Address, error) {
 		return nil, fmt.Errorf("dns: SRV record lookup error: %w", err)
 	}
 	var out []resolver.Address
+	var errs []error
 	for _, r := range records {
-		ips, err := q.server.LookupHost(ctx, r.Target)
-		if err != nil {
-			if isNotFound(err) {
-				continue
-			}
-			return nil, fmt.Errorf("dns: A record lookup error: %w", err)
+		addrs, err := q.balancer(ctx, r)
+		out = append(out, addrs...)
+		errs = append(errs, err)
+	}
+	return out, errors.Join(errs...)
+}
+
+// balancer looks up the addresses of the load balancer that r names.
+func (q *query) balancer(ctx context.Context, r *net.SRV) ([]resolver.Address, error) {
+	ips, err := q.server.LookupHost(ctx, r.Target)
+	if err != nil {
+		if isNotFound(err) {
+			return nil, nil
 		}
-		for _, ip := range ips {
-			if _, err := netip.ParseAddr(ip); err != nil {
-				return nil, fmt.Errorf("dns: the answer for %q holds no IP address: %w", r.Target, err)
-			}
-			out = append(out, resolver.Address{
-				Addr:       net.JoinHostPort(ip, strconv.Itoa(int(r.Port))),
-				ServerName: strings.TrimSuffix(r.Target, "."),
-			})
+		return nil, fmt.Errorf("dns: A record lookup error: %w", err)
+	}
+	out := make([]resolver.Address, len(ips))
+	for i, ip := range ips {
+		if _, err := netip.ParseAddr(ip); err != nil {
+			return nil, fmt.Errorf("dns: the answer for %q holds no IP address: %w", r.Target, err)
+		}
+		out[i] = resolver.Address{
+			Addr:       net.JoinHostPort(ip, strconv.Itoa(int(r.Port))),
+			ServerName: strings.TrimSuffix(r.Target, "."),
 		}
 	}
 	return out, nil
