@@ -95,7 +95,10 @@ func (l *loadReporter) serve(ctx context.Context, t Transport) (answered bool, e
 		return false, err
 	}
 	r := &reporting{loads: &l.loads, stream: stream, ctx: ctx}
-	defer r.stop()
+	defer func() {
+		cancel() // a report that the control plane does not read ends, and stop has its lock
+		r.stop()
+	}()
 	for {
 		var resp lrsv3.LoadStatsResponse
 		if err := stream.Recv(&resp); err != nil {
@@ -145,21 +148,11 @@ func (r *reporting) configure(in *lrsv3.LoadStatsResponse) error {
 	defer r.mu.Unlock()
 	r.interval, r.names = max(d.AsDuration(), shortestInterval), names
 	if r.timer == nil {
-		r.loads.restart()
 		r.timer = time.AfterFunc(r.interval, r.report)
 	} else {
 		r.timer.Reset(r.interval)
 	}
 	return nil
-}
-
-// restart makes the intervals that reports cover begin now.
-func (l *Loads) restart() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range l.clusters {
-		c.since = time.Now()
-	}
 }
 
 // report sends the counts since the last report, and restarts the timer.

@@ -71,7 +71,7 @@ func TestA27LoadReports(t *testing.T) {
 		s.responses <- &lrsv3.LoadStatsResponse{Clusters: []string{"z", "c", "a", "z"}, LoadReportingInterval: durationpb.New(time.Second)}
 		synctest.Wait()
 		time.Sleep(time.Second)
-		if stats := s.load().GetClusterStats(); len(stats) != 1 || stats[0].TotalDroppedRequests != 1 || stats[0].LoadReportInterval.AsDuration() != time.Second {
+		if stats := s.load().GetClusterStats(); len(stats) != 1 || stats[0].TotalDroppedRequests != 1 || stats[0].LoadReportInterval.AsDuration() < time.Minute {
 			t.Errorf("%v", stats)
 		}
 		release()

@@ -41,6 +41,7 @@ type process struct {
 	isOver   bool
 	fellOpen bool // the process is over because the server failed, and the RPC goes on
 	finished bool
+	asked    bool // the server has asked to drain
 	// immediate is the immediate response with which the server ended the RPC.
 	immediate *procv3.ImmediateResponse
 	err       error              // the error with which the RPC fails

@@ -59,10 +59,19 @@ func (p *process) take(r *procv3.ProcessingResponse) error {
 	default:
 		err = fmt.Errorf("the external processor sent a %T, which is not supported", in)
 	}
-	if err == nil && r.GetRequestDrain() {
+	if err == nil && r.GetRequestDrain() && p.drainsFirst() {
 		go p.drain()
 	}
 	return err
+}
+
+// drainsFirst reports whether it is called for the first time.
+func (p *process) drainsFirst() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := !p.asked
+	p.asked = true
+	return first
 }
 
 // drain makes the process send no more events. It may wait for a goroutine that is sending, but not

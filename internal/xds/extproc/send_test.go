@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	procv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
@@ -115,4 +117,67 @@ func TestSendThen(t *testing.T) {
 	if err := s.sendThen(s.halfCloseEvent(), func() { t.Error("noted, though not sent") }); !errors.Is(err, errOver) {
 		t.Error(err)
 	}
+}
+
+// TestReturnedIsNoMessage: the RPC fails if the processor returns what is no message for one that it got, also where
+// its failures are allowed: nobody can tell what to send in its place.
+func TestReturnedIsNoMessage(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		c := &Config{AllowFailure: true, Mode: Mode{Request: RequestMode{Messages: true}}}
+		s := onStream(t, c, rpcconfig.RPC{ClientStreams: streams, ServerStreams: streams}, &ending{after: 100})
+		inner := &counted{}
+		s.begin(func(context.Context) (rpcconfig.Stream, error) { return inner, nil })
+		if err := s.SendMsg(wrapperspb.String("a")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.requests.accept(item{body: []byte{0xff}}); err != nil {
+			t.Fatal(err)
+		}
+		<-s.sends.pumped
+		if err := s.failure(); status.Code(err) != codes.Internal || inner.messages != 0 {
+			t.Errorf("streams %t: the server got %d messages; %v", streams, inner.messages, err)
+		}
+		s.finish()
+	}
+}
+
+// strict fails a message after the end, as streams do.
+type strict struct{ counted }
+
+func (s *strict) SendMsg(m any) error {
+	if s.ends > 0 {
+		return status.Error(codes.Internal, "SendMsg called after CloseSend")
+	}
+	return s.counted.SendMsg(m)
+}
+
+// TestMessageAfterEarlyEnd: a message that the program sends after the processor has ended the request is dropped,
+// also if the processor's own stream is over.
+func TestMessageAfterEarlyEnd(t *testing.T) {
+	for _, streams := range []bool{false, true} {
+		c := &Config{Mode: Mode{Request: RequestMode{Messages: true}}}
+		s := onStream(t, c, rpcconfig.RPC{ClientStreams: streams, ServerStreams: streams}, &ending{after: 100})
+		inner := &strict{}
+		s.begin(func(context.Context) (rpcconfig.Stream, error) { return inner, nil })
+		if err := s.requests.accept(item{last: streams}); err != nil {
+			t.Fatal(err)
+		}
+		s.process.end(nil)
+		if err := s.SendMsg(wrapperspb.String("b")); err != nil {
+			t.Error(err)
+		}
+		if err := s.failure(); err != nil || inner.messages != 1 || inner.ends != 1 {
+			t.Errorf("streams %t: the server got %d messages and %d ends; %v", streams, inner.messages, inner.ends, err)
+		}
+		s.finish()
+	}
+}
+
+// TestDrainsOnce: requests to drain may come without end, and one is enough.
+func TestDrainsOnce(t *testing.T) {
+	s := onStream(t, &Config{}, rpcconfig.RPC{}, &ending{after: 100})
+	if !s.drainsFirst() || s.drainsFirst() {
+		t.Error("each request to drain is followed")
+	}
+	s.finish()
 }

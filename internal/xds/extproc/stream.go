@@ -30,6 +30,7 @@ type stream struct {
 // sending is the state of the direction to the RPC's own server.
 type sending struct {
 	pumped chan struct{} // closed when pumpRequests has sent everything
+	closed bool          // the external processor has ended the request; read after pumped
 
 	mu       sync.Mutex
 	template proto.Message // a message of the type that the RPC sends; nil if not known yet
@@ -87,7 +88,9 @@ func (s *stream) SendMsg(m any) error {
 	}
 	s.requests.room()
 	if err := s.sendThen(s.messageEvent(body), func() { s.line.shown.add(item{body: body}, last) }); err != nil {
-		<-s.sends.pumped // what the external processor has returned comes first
+		if <-s.sends.pumped; s.sends.closed { // what the external processor has returned comes first
+			return nil // the message comes after the end
+		}
 		return s.pass(m)
 	}
 	if last {
@@ -164,29 +167,29 @@ func (s *stream) passEnd() error {
 // pumpRequests sends the messages that the external processor has returned.
 func (s *stream) pumpRequests() {
 	defer close(s.sends.pumped)
-	returned, closed := 0, false
+	returned := 0
 	for {
 		i, ok := s.requests.get()
 		if !ok {
 			break
 		}
-		if closed { // items after the end are dropped
+		if s.sends.closed { // items after the end are dropped
 			continue
 		}
 		if !i.nothing {
 			returned++
-			if err := s.sendReturned(i.body); err != nil {
-				s.fail(err)
+			if err := s.sendReturned(i.body); err != nil { // nobody can tell what it should have been
+				s.end(status.Errorf(codes.Internal, "extproc: the external processor returned what is no request message: %v", err))
 				continue
 			}
 		}
 		if i.last || returned > 0 && !s.rpc.ClientStreams {
 			_ = s.inner.CloseSend()
-			closed = true
+			s.sends.closed = true
 			s.recordHalfClose()
 		}
 	}
-	if !closed && s.failure() == nil && s.ctx.Err() == nil {
+	if !s.sends.closed && s.failure() == nil && s.ctx.Err() == nil {
 		s.afterServer(returned)
 	}
 }
