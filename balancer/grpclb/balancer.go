@@ -48,10 +48,15 @@ type lb struct {
 	list       *serverList        // the load balancer's last list; nil before the first
 	fallback   bool               // backends are in use, not list
 	contact    bool               // the load balancer has answered on the current stream
-	timer      *time.Timer        // starts the fallback; nil if it doesn't run
+	timer      *fallbackTimer     // nil if it doesn't run
 	childState balancer.State
 
 	servers servers // has a lock of its own, which is the last in the lock order
+}
+
+// fallbackTimer starts the fallback. Its address tells it from later ones: Stop may come too late.
+type fallbackTimer struct {
+	timer *time.Timer
 }
 
 func newLB(cc balancer.ClientConn, opts balancer.BuildOptions) *lb {
@@ -131,7 +136,7 @@ func (b *lb) resolved(config *lbConfig, backends, balancers []resolver.Address) 
 	if b.remote == nil {
 		if !b.fallback { // otherwise the fallback goes on until a list comes
 			b.stopTimer()
-			b.timer = time.AfterFunc(config.fallback, b.timedOut)
+			b.startTimer(config.fallback)
 		}
 		b.remote = startRemote(remoteParams{name: name, heard: b, stats: &b.stats, bundle: b.balancerMode, build: b.opts})
 	}
@@ -139,11 +144,21 @@ func (b *lb) resolved(config *lbConfig, backends, balancers []resolver.Address) 
 	return old
 }
 
-// timedOut begins the fallback if no list came in time. The timer calls it.
-func (b *lb) timedOut() {
+// startTimer starts the fallback timer. The caller must hold mu.
+func (b *lb) startTimer(d time.Duration) {
+	t := &fallbackTimer{}
+	t.timer = time.AfterFunc(d, func() { b.timedOut(t) })
+	b.timer = t
+}
+
+// timedOut begins the fallback if no list came in time. The timer t calls it.
+func (b *lb) timedOut(t *fallbackTimer) {
 	b.mu.Lock()
-	due := b.timer != nil && b.list == nil && !b.fallback && !b.closed
-	b.timer = nil
+	due := false
+	if b.timer == t {
+		b.timer = nil
+		due = b.list == nil && !b.fallback && !b.closed
+	}
 	if due {
 		logger.Infof("no list of servers within %v; what the resolver found is used", b.config.fallback)
 		b.fallback = true
@@ -157,7 +172,7 @@ func (b *lb) timedOut() {
 // stopTimer stops the fallback timer. The caller must hold mu.
 func (b *lb) stopTimer() {
 	if b.timer != nil {
-		b.timer.Stop()
+		b.timer.timer.Stop()
 		b.timer = nil
 	}
 }
@@ -228,7 +243,9 @@ func (b *lb) childChanged(s balancer.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.childState = s
-	if b.loseServers() {
+	// Without a list the child has the servers of an earlier one, or none, and tells nothing of the
+	// load balancer: the timer and the end of the stream begin the fallback.
+	if b.list != nil && b.loseServers() {
 		// In another goroutine, as the child is calling and apply calls the child.
 		go b.applyAndLog()
 		return
@@ -341,16 +358,19 @@ func (b *lb) token(list *serverList) func(balancer.SubConn) string {
 	}
 }
 
-// ResolverError implements balancer.Balancer.
+// ResolverError implements balancer.Balancer. While lb waits for the first list, an error does not
+// matter: the child has no servers yet, and would report the error as its own.
 func (b *lb) ResolverError(err error) {
 	b.mu.Lock()
 	nothing := b.remote == nil && b.backends == nil
+	waits := !b.fallback && b.list == nil
 	b.mu.Unlock()
-	if nothing {
+	switch {
+	case nothing:
 		b.fail(errors.New("name resolver error: " + err.Error()))
-		return
+	case !waits:
+		b.child.ResolverError(err)
 	}
-	b.child.ResolverError(err)
 }
 
 // UpdateSubConnState is never called, as every SubConn has a listener.

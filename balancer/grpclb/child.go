@@ -23,7 +23,8 @@ type childConn struct {
 func (c *childConn) UpdateState(s balancer.State) { c.changed(s) }
 
 // NewSubConn makes a SubConn. For a server in the load balancer's list it sets the credentials for
-// such servers, and remembers the server's address.
+// such servers, remembers the server's address, and leaves out health checks, as the load balancer
+// makes them (gRFC A17).
 func (c *childConn) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
 	if len(addrs) == 0 || !isFromBalancer(addrs[0]) {
 		return c.ClientConn.NewSubConn(addrs, opts)
@@ -31,6 +32,7 @@ func (c *childConn) NewSubConn(addrs []resolver.Address, opts balancer.NewSubCon
 	if c.mode != nil {
 		opts.CredsBundle = c.mode
 	}
+	opts.HealthCheckEnabled = false
 	listener := opts.StateListener
 	var sc balancer.SubConn
 	opts.StateListener = func(s balancer.SubConnState) {

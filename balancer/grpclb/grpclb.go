@@ -12,7 +12,7 @@
 //
 //	{
 //	  "childPolicy": [{"pick_first": {}}],  // or round_robin, the default
-//	  "serviceName": "...",                 // what to ask for; the target's host otherwise
+//	  "serviceName": "...",                 // what to ask for; the target's endpoint otherwise
 //	  "initialFallbackTimeout": "10s"
 //	}
 //
@@ -26,7 +26,8 @@
 //
 // If the channel has a credentials.Bundle, the policy uses the bundle's modes: "balancer" for the
 // load balancer and "backend-from-balancer" for servers in its lists. For servers that the resolver
-// found, it uses the bundle as it is.
+// found, it uses the bundle as it is. Client-side health checks are for servers that the resolver
+// found alone, as the load balancer checks those in its lists.
 package grpclb
 
 import (

@@ -4,7 +4,6 @@ package grpclb
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net"
 	"net/netip"
@@ -38,18 +37,21 @@ type backend struct {
 	srv    *grpc.Server
 	mu     sync.Mutex
 	tokens []string // of RPCs, in their order
+	rpcs   int
+	health *health.Server
 }
 
 func newBackend(t *testing.T) *backend {
 	t.Helper()
-	b := &backend{}
+	b := &backend{health: health.NewServer()}
 	b.srv = grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
 		b.mu.Lock()
+		b.rpcs++
 		b.tokens = append(b.tokens, metadata.ValueFromIncomingContext(ctx, tokenKey)...)
 		b.mu.Unlock()
 		return h(ctx, req)
 	}))
-	healthpb.RegisterHealthServer(b.srv, health.NewServer())
+	healthpb.RegisterHealthServer(b.srv, b.health)
 	b.addr = serve(t, b.srv)
 	return b
 }
@@ -85,7 +87,9 @@ type balancerServer struct {
 	lbpb.UnimplementedLoadBalancerServer
 	addr    string
 	srv     *grpc.Server
-	silent  bool // streams get no answer
+	silent  bool          // streams get no answer
+	answer  chan struct{} // if not nil, streams get no answer before it is closed
+	asked   chan struct{} // gets a value for each stream
 	streams chan *lbStream
 }
 
@@ -98,7 +102,7 @@ type lbStream struct {
 
 func newBalancerServer(t *testing.T) *balancerServer {
 	t.Helper()
-	s := &balancerServer{streams: make(chan *lbStream, 100)}
+	s := &balancerServer{asked: make(chan struct{}, 100), streams: make(chan *lbStream, 100)}
 	s.srv = grpc.NewServer()
 	lbpb.RegisterLoadBalancerServer(s.srv, s)
 	s.addr = serve(t, s.srv)
@@ -109,6 +113,14 @@ func (s *balancerServer) BalanceLoad(stream lbpb.LoadBalancer_BalanceLoadServer)
 	first, err := stream.Recv()
 	if err != nil {
 		return err
+	}
+	s.asked <- struct{}{}
+	if s.answer != nil {
+		select {
+		case <-s.answer:
+		case <-stream.Context().Done():
+			return stream.Context().Err()
+		}
 	}
 	if s.silent {
 		<-stream.Context().Done()
@@ -488,23 +500,5 @@ func TestCloseWhileBusy(t *testing.T) {
 		c.reaches(t, a.addr)
 		c.cc.Close()
 		wg.Wait()
-	}
-}
-
-func TestParseConfig(t *testing.T) {
-	for text, want := range map[string]lbConfig{
-		"{}": {fallback: 10 * time.Second},
-		`{"childPolicy": [{"round_robin": {}}, {"pick_first": {}}]}`:                                              {fallback: 10 * time.Second},
-		`{"childPolicy": [{"pick_first": {}}], "serviceName": "s", "initialFallbackTimeout": "1.5s", "other": 1}`: {pickFirst: true, serviceName: "s", fallback: 1500 * time.Millisecond},
-	} {
-		got, err := builder{}.ParseConfig(json.RawMessage(text))
-		if err != nil || *got.(*lbConfig) != want {
-			t.Errorf("%s: %+v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "1", `{"childPolicy": 1}`, `{"serviceName": 1}`, `{"initialFallbackTimeout": "x"}`, `{"initialFallbackTimeout": "0s"}`} {
-		if got, err := (builder{}).ParseConfig(json.RawMessage(text)); err == nil {
-			t.Errorf("%s: %+v", text, got)
-		}
 	}
 }

@@ -47,6 +47,8 @@ type Balancer struct {
 	mu      sync.Mutex
 	current *child   // nil before the first switch
 	pending *pending // nil unless there is a switch under way
+
+	closing sync.WaitGroup // of children that lost their place; nothing is added once current is over
 }
 
 // pending is the child that will take over, and the state that it reported last.
@@ -198,7 +200,8 @@ func (b *Balancer) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnStat
 	logger.Errorf("a state (%v) came by UpdateSubConnState; it is ignored", s)
 }
 
-// Close closes the children. It ignores what they report after that.
+// Close closes the children, and returns when those that it replaced are closed, too. It ignores what
+// they report after that.
 func (b *Balancer) Close() {
 	b.mu.Lock()
 	current, pending := b.current, b.pending.of()
@@ -208,6 +211,7 @@ func (b *Balancer) Close() {
 		current.close()
 	}
 	pending.close()
+	b.closing.Wait()
 }
 
 // report handles a state that the child c reports.
@@ -237,7 +241,7 @@ func (b *Balancer) promote() {
 	b.current.ready = now.ConnectivityState == connectivity.Ready
 	b.cc.UpdateState(now)
 	// This may run within a call of the old child, which cannot be closed before that call returns.
-	go old.close()
+	b.closing.Go(old.close)
 }
 
 // isChild reports whether c is the current or the pending child. The caller must hold b.mu.

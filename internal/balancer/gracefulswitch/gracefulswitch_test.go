@@ -33,6 +33,7 @@ type policy struct {
 	closed   atomic.Bool
 	oldStyle []balancer.SubConnState
 	inUpdate func()
+	inClose  chan struct{} // if not nil, Close waits until it is closed
 }
 
 func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
@@ -49,8 +50,14 @@ func (p *policy) UpdateSubConnState(_ balancer.SubConn, s balancer.SubConnState)
 	p.oldStyle = append(p.oldStyle, s)
 }
 
-func (p *policy) Close()    { p.closed.Store(true) }
 func (p *policy) ExitIdle() { p.exits++ }
+
+func (p *policy) Close() {
+	if p.inClose != nil {
+		<-p.inClose
+	}
+	p.closed.Store(true)
+}
 
 // report reports a state with a picker that returns the policy's name as an error.
 func (p *policy) report(s connectivity.State, text string) {
@@ -194,6 +201,32 @@ func TestPendingIsReplaced(t *testing.T) {
 		c.last.report(connectivity.Ready, "C")
 		f.want(connectivity.Ready, "C")
 		f.lb.Close()
+	})
+}
+
+// TestCloseWaits: after Close no policy runs, nor one that lost its place earlier.
+func TestCloseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, connectivity.Ready)
+		f.a.last.inClose = make(chan struct{})
+		f.switchTo(f.b)
+		f.b.last.report(connectivity.Ready, "B")
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			f.lb.Close()
+		}()
+		synctest.Wait()
+		select {
+		case <-closed:
+			t.Error("Close has returned while a policy is being closed")
+		default:
+		}
+		close(f.a.last.inClose)
+		<-closed
+		if !f.a.last.closed.Load() {
+			t.Error("the old policy is not closed")
+		}
 	})
 }
 
