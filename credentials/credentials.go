@@ -19,10 +19,12 @@ var ErrConnDispatched = errors.New("credentials: rawConn is dispatched out of gR
 // must be safe for concurrent use.
 type PerRPCCredentials interface {
 	// GetRequestMetadata returns the metadata to add to the RPC's, and refreshes
-	// tokens if necessary. It is called once for each RPC, may block until ctx ends,
-	// and learns which RPC it is from RequestInfoFromContext. uri is the service's
-	// "https://authority/package.Service". An error fails the RPC: with the error's own
-	// status if its code is one that applications may use, else with Unauthenticated.
+	// tokens if necessary. It is called for each attempt of an RPC, such as a retry, may block
+	// until ctx ends, and learns which RPC it is from RequestInfoFromContext. uri is the service's
+	// "https://authority/package.Service". An error fails the attempt. An error that is a
+	// status gives its code, or Internal if that is a code for applications only, such as
+	// NotFound (gRFC A54). Any other error gives Unauthenticated if these are credentials of
+	// a channel, and Internal if they are those of one RPC.
 	GetRequestMetadata(ctx context.Context, uri ...string) (map[string]string, error)
 	// RequireTransportSecurity reports whether the metadata must not travel
 	// unencrypted. If it is true, making a channel without transport security fails.

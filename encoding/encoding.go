@@ -18,10 +18,6 @@ import (
 const Identity = "identity"
 
 // Compressor compresses messages. It must be safe for concurrent use.
-//
-// A Compressor may have a method DecompressedSize(compressed []byte) int, which returns the size of
-// a message after decompression, or -1 if it is not known. The library can then use a single buffer
-// of the right size. It takes the result only as a hint, as it comes from the peer.
 type Compressor interface {
 	// Compress returns a writer that compresses data and writes it to w. The library closes the
 	// writer when the message is complete, and does not use it after that.

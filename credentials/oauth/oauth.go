@@ -6,7 +6,8 @@
 // Tokens travel only over connections with privacy and integrity, such as TLS: making a
 // channel with these credentials and without transport security fails, and an RPC whose
 // connection turns out to be weaker fails with codes.Unauthenticated. So does an RPC for
-// which no token can be obtained.
+// which no token can be obtained if these are the channel's credentials; if they are those
+// of one RPC, it fails with codes.Internal.
 package oauth
 
 import (
