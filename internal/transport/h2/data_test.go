@@ -152,6 +152,27 @@ func TestConnWindow(t *testing.T) {
 	})
 }
 
+// TestPromisedRoom: who was told of room sends a message without a wait, whatever the peer has done with its windows
+// meanwhile. Senders that may not wait rely on it.
+func TestPromisedRoom(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, protocol.Client, peerConfig{settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 1 << 20}}})
+		s := p.open(message(strings.Repeat("x", 65535+protocol.ShutBuffer+1000)))
+		p.frames()
+		if !s.CallRoom(nil, false) {
+			t.Fatal("no room")
+		}
+		p.send(settings(4, 0))
+		p.want("SETTINGS ack")
+		for i, wait := range []bool{false, true} {
+			f := message("y")
+			if room, err := s.Offer(&f); err != nil || (room != nil) != wait {
+				t.Errorf("message %d: it waits %t, %v", i, room != nil, err)
+			}
+		}
+	})
+}
+
 // TestRoom: there is less of it while the peer's window for the stream is shut.
 func TestRoom(t *testing.T) {
 	const prefix, connWindow = 5, 65535

@@ -312,8 +312,9 @@
 //
 // Output that waits to be sent is not in the account: it has bounds of its own, which count its memory.
 // Frames that the peer caused have their own bounds (limits.go). A stream queues at most
-// protocol.SendBuffer bytes of messages and one message more. The streams of a connection together
-// queue at most Config.maxQueued bytes and one message more for each stream (streams.isFull). Small
+// protocol.SendBuffer bytes of messages and one message more, or two where CallRoom had promised room that
+// is gone. The streams of a connection together queue at most Config.maxQueued bytes and as many messages
+// more for each stream (streams.isFull). Small
 // messages share buffers, so that the memory is at most about two and a half times as much
 // (send_queue.go).
 //

@@ -75,11 +75,11 @@ func (s *Stream) Queue(f protocol.Frames) error {
 	return c.core.Queue(&s.core, &f, c.wire.LeastPiece())
 }
 
-// Offer is Send for a sender that waits for room. If there is no room it leaves f as it is, and returns
-// a channel that is closed when there is room, or when the stream is over.
+// Offer is Send for a sender that waits for room. If there is no room, and CallRoom has not promised it, Offer
+// leaves f as it is, and returns a channel that is closed when there is room, or when the stream is over.
 func (s *Stream) Offer(f *protocol.Frames) (room <-chan struct{}, err error) {
 	c := s.conn.lock()
-	if c.core.Full(&s.core) {
+	if !s.core.TakePromise() && c.core.Full(&s.core) {
 		room = c.core.AwaitRoom(&s.core, newGate).(gate)
 	} else {
 		err = c.core.Queue(&s.core, f, c.wire.LeastPiece())
@@ -101,8 +101,9 @@ func (c *locked) unlockQueued(s *protocol.Stream) {
 // CallRoom reports whether the stream takes another message. If it does not, w is woken once: when it
 // does, when the stream is over, or spuriously. Wake is called with the connection's lock held, and
 // must use neither the stream nor the connection. w replaces the w of an earlier call that was not
-// woken yet. A nil w changes nothing. If there is room and lazy is true, the next Send only queues. The
-// next sender on the connection, or Flush, then writes what it queued.
+// woken yet. A nil w changes nothing. If there is room, the next Offer takes its message even if the room
+// is gone by then, as when the peer has lowered its window meanwhile. If lazy is true as well, the next Send
+// only queues. The next sender on the connection, or Flush, then writes what it queued.
 func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
@@ -111,6 +112,7 @@ func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 		return false
 	}
 	s.core.SetLazy(lazy)
+	s.core.Promise()
 	return true
 }
 

@@ -18,6 +18,7 @@ type Stream struct {
 	settled   bool           // the account is not charged for it any more
 	counted   bool           // its handler counts among those whose stream is gone
 	lazy      bool           // the next Send leaves the writing to others: see SetLazy
+	promised  bool           // a sender was told that there is room: see Promise
 	piggyback flow.Piggyback // of window updates for in
 	out       flow.Outflow
 	in        flow.Inflow
@@ -47,6 +48,17 @@ func (s *Stream) SetLazy(lazy bool) { s.lazy = lazy }
 func (s *Stream) TakeLazy() bool {
 	was := s.lazy
 	s.lazy = false
+	return was
+}
+
+// Promise says that a sender was told of room: the next message is taken without a wait, even if there is none by
+// then. TakePromise reports whether that was said, and clears it.
+func (s *Stream) Promise() { s.promised = true }
+
+// TakePromise is described with Promise.
+func (s *Stream) TakePromise() bool {
+	was := s.promised
+	s.promised = false
 	return was
 }
 
