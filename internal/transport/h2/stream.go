@@ -79,7 +79,7 @@ func (s *Stream) Queue(f protocol.Frames) error {
 // leaves f as it is, and returns a channel that is closed when there is room, or when the stream is over.
 func (s *Stream) Offer(f *protocol.Frames) (room <-chan struct{}, err error) {
 	c := s.conn.lock()
-	if !s.core.TakePromise() && c.core.Full(&s.core) {
+	if !s.core.TakeRoom() && c.core.Full(&s.core) {
 		room = c.core.AwaitRoom(&s.core, newGate).(gate)
 	} else {
 		err = c.core.Queue(&s.core, f, c.wire.LeastPiece())

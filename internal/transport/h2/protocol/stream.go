@@ -17,8 +17,7 @@ type Stream struct {
 	handled   bool           // HandlerDone was called
 	settled   bool           // the account is not charged for it any more
 	counted   bool           // its handler counts among those whose stream is gone
-	lazy      bool           // the next Send leaves the writing to others: see SetLazy
-	promised  bool           // a sender was told that there is room: see Promise
+	promised  promise        // see Promise and SetLazy
 	piggyback flow.Piggyback // of window updates for in
 	out       flow.Outflow
 	in        flow.Inflow
@@ -40,25 +39,35 @@ func (s *Stream) Receiver() Receiver { return s.recv }
 // Identifier returns the stream's id, or 0 before the stream is open.
 func (s *Stream) Identifier() uint32 { return s.id }
 
-// SetLazy says whether the next sender on the stream leaves the writing to others. TakeLazy returns
-// that, and clears it.
-func (s *Stream) SetLazy(lazy bool) { s.lazy = lazy }
+// promise is what is settled for the next sender.
+type promise uint8
 
-// TakeLazy is described with SetLazy.
-func (s *Stream) TakeLazy() bool {
-	was := s.lazy
-	s.lazy = false
-	return was
-}
+const (
+	promisedRoom promise = 1 << iota // the next message is taken without a wait
+	promisedLazy                     // the next sender leaves the writing to others
+)
 
 // Promise says that a sender was told of room: the next message is taken without a wait, even if there is none by
-// then. TakePromise reports whether that was said, and clears it.
-func (s *Stream) Promise() { s.promised = true }
+// then.
+func (s *Stream) Promise() { s.promised |= promisedRoom }
 
-// TakePromise is described with Promise.
-func (s *Stream) TakePromise() bool {
-	was := s.promised
-	s.promised = false
+// SetLazy says whether the next sender on the stream leaves the writing to others.
+func (s *Stream) SetLazy(lazy bool) {
+	s.promised &^= promisedLazy
+	if lazy {
+		s.promised |= promisedLazy
+	}
+}
+
+// TakeRoom reports whether room was promised. It does so once.
+func (s *Stream) TakeRoom() bool { return s.take(promisedRoom) }
+
+// TakeLazy reports whether the sender leaves the writing to others. It does so once.
+func (s *Stream) TakeLazy() bool { return s.take(promisedLazy) }
+
+func (s *Stream) take(p promise) bool {
+	was := s.promised&p != 0
+	s.promised &^= p
 	return was
 }
 
