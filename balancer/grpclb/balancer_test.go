@@ -18,12 +18,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// waits fails the test if an RPC that waits for ready does not wait.
-func (c *client) waits(t *testing.T) {
+// waits fails the test if an RPC does not wait for a server.
+func (c *client) waits(t *testing.T, opts ...grpc.CallOption) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := c.Check(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true)); status.Code(err) != codes.DeadlineExceeded {
+	if _, err := c.Check(ctx, &healthpb.HealthCheckRequest{}, opts...); status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("%v, want it to wait for the load balancer", err)
 	}
 }
@@ -75,7 +75,7 @@ func TestServiceNameChanges(t *testing.T) {
 	<-second.asked
 	a.srv.Stop()
 	c.cc.WaitForStateChange(t.Context(), connectivity.Ready)
-	c.waits(t)
+	c.waits(t, grpc.WaitForReady(true))
 	close(second.answer)
 	st := second.stream(t)
 	if st.name != "other" {

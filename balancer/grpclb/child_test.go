@@ -5,6 +5,7 @@ package grpclb
 import (
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -41,7 +42,7 @@ func TestHealthChecks(t *testing.T) {
 			t.Fatal("the fallback is used although it is not serving")
 		}
 	}
-	c.waits(t)
+	c.waits(t, grpc.WaitForReady(true))
 	a.health.SetServingStatus("service", healthpb.HealthCheckResponse_SERVING)
 	c.reaches(t, a.addr)
 }
