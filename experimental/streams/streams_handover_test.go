@@ -235,6 +235,20 @@ func TestGracefulStop(t *testing.T) {
 	await(t, stopped, "the end of GracefulStop")
 }
 
+// fill opens a stream whose client does not read, and sends m on it as often as there is room.
+func fill(t *testing.T, r *rig, h *hub, m *response) (st grpc.ServerStreamingClient[response], w *watcher, sent int) {
+	t.Helper()
+	st, err := r.client.StreamingOutputCall(r.ctx, &request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = await(t, h.added, "the stream")
+	for w.TrySend(m) == nil {
+		sent++
+	}
+	return st, w, sent
+}
+
 // A client that does not read leaves no room, and the policy says what becomes of what is sent.
 func TestPolicies(t *testing.T) {
 	big := &response{Payload: &testpb.Payload{Body: make([]byte, 100<<10)}}
@@ -249,22 +263,14 @@ func TestPolicies(t *testing.T) {
 				OnDone:  func(_ *watcher, err error) { done <- err },
 			}
 			r := newRig(t, &service{down: h.watch})
-			st, err := r.client.StreamingOutputCall(r.ctx, &request{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := await(t, h.added, "the stream")
-			sent := 0
-			for w.TrySend(big) == nil {
-				sent++
-			}
+			st, w, sent := fill(t, r, h, big)
 			for range queued {
 				if err := w.Send(big); err != nil {
 					t.Fatal(err)
 				}
 				sent++
 			}
-			err = w.Send(big)
+			err := w.Send(big)
 			switch policy {
 			case streams.Fail, streams.End:
 				if err == nil || status.Code(err) != codes.ResourceExhausted {
@@ -329,15 +335,7 @@ func TestWaitingMessagePanics(t *testing.T) {
 				return next(srv, fails{st, tt.by})
 			}
 			r := newRig(t, &service{down: h.watch}, grpc.StreamInterceptor(around))
-			st, err := r.client.StreamingOutputCall(r.ctx, &request{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := await(t, h.added, "the stream")
-			sent := 0
-			for w.TrySend(big) == nil {
-				sent++
-			}
+			st, w, sent := fill(t, r, h, big)
 			if err := w.Send(&response{Payload: &testpb.Payload{Body: []byte("fails")}}); err != nil {
 				t.Fatal(err)
 			}

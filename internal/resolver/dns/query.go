@@ -56,10 +56,10 @@ func (q *query) servers(ctx context.Context) (resolver.State, error) {
 	return state, err
 }
 
-// updateBalancers looks up the load balancers. If that fails, those of the last lookup stay.
+// updateBalancers looks up the load balancers. If that finds none because it fails, those of the last lookup stay.
 func (q *query) updateBalancers(ctx context.Context) error {
 	balancers, err := q.balancers(ctx)
-	if err == nil || len(q.known.balancers) == 0 {
+	if err == nil || len(balancers) > 0 {
 		q.known.balancers = balancers
 	}
 	return err

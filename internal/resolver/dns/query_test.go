@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +91,37 @@ func TestKnown(t *testing.T) {
 		s, err := q.run(t.Context(), nil)
 		if len(balancersOf(s)) != tt.balancers || len(s.Addresses) != tt.addresses || (err != nil) != tt.fails {
 			t.Errorf("%s: %v, %v", name, s, err)
+		}
+	}
+}
+
+// TestOneBalancerStaysBroken: a load balancer whose lookups fail from now on hides no change of the others.
+func TestOneBalancerStaysBroken(t *testing.T) {
+	EnableSRV()
+	defer srvEnabled.Store(false)
+	r := newRecords()
+	r.srv = append(r.srv, &net.SRV{Target: "lb1.", Port: 10})
+	q := &query{Builder: NewBuilder(), server: r, host: hostPort{"host", "443"}, noConfig: true}
+	for i, want := range [][]string{
+		{"10.0.0.1:1", "10.0.0.2:2", "10.0.0.1:10"},
+		{"10.0.0.1:1", "10.0.0.1:10", "10.0.0.3:3"},
+		{"10.0.0.1:10", "10.0.0.3:3"},
+	} {
+		switch i {
+		case 1:
+			r.errs["lb1."] = errors.New("refused")
+			r.hosts["lb3."] = []string{"10.0.0.3"}
+			r.srv = []*net.SRV{r.srv[0], r.srv[2], {Target: "lb3.", Port: 3}}
+		case 2:
+			r.srv = r.srv[1:]
+		}
+		s, err := q.run(t.Context(), nil)
+		var got []string
+		for _, a := range balancersOf(s) {
+			got = append(got, a.Addr)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("lookup %d: %v, %v; want %v", i, got, err, want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type srvLookuper interface {
 
 // balancers looks up _grpclb._tcp.<host> (gRFC A5), and the addresses of the load balancers that it
 // names. If there are none, that is no error. With an error it returns those load balancers whose
-// addresses it found nevertheless.
+// addresses it found nevertheless. For one whose own lookup failed these are its addresses of the last time.
 func (q *query) balancers(ctx context.Context) ([]resolver.Address, error) {
 	server, ok := q.server.(srvLookuper)
 	if !ok {
@@ -46,6 +46,9 @@ func (q *query) balancers(ctx context.Context) ([]resolver.Address, error) {
 	var errs []error
 	for _, r := range records {
 		addrs, err := q.balancer(ctx, r)
+		if err != nil {
+			addrs = q.known.of(r)
+		}
 		out = append(out, addrs...)
 		errs = append(errs, err)
 	}
@@ -68,7 +71,7 @@ func (q *query) balancer(ctx context.Context, r *net.SRV) ([]resolver.Address, e
 		}
 		out[i] = resolver.Address{
 			Addr:       net.JoinHostPort(ip, strconv.Itoa(int(r.Port))),
-			ServerName: strings.TrimSuffix(r.Target, "."),
+			ServerName: serverName(r),
 		}
 	}
 	return out, nil
@@ -78,4 +81,19 @@ func (q *query) balancer(ctx context.Context, r *net.SRV) ([]resolver.Address, e
 func isNotFound(err error) bool {
 	var dnsErr *net.DNSError
 	return errors.As(err, &dnsErr) && dnsErr.IsNotFound
+}
+
+// serverName returns the name of the load balancer that r names.
+func serverName(r *net.SRV) string { return strings.TrimSuffix(r.Target, ".") }
+
+// of returns the addresses of the load balancer that r names.
+func (k *known) of(r *net.SRV) []resolver.Address {
+	var out []resolver.Address
+	port := ":" + strconv.Itoa(int(r.Port))
+	for _, a := range k.balancers {
+		if a.ServerName == serverName(r) && strings.HasSuffix(a.Addr, port) {
+			out = append(out, a)
+		}
+	}
+	return out
 }
