@@ -160,6 +160,7 @@ func xdsRouteProbes() []probe.Probe {
 		"suffix before prefix": {{"s*"}, {"*c"}}, "the longer suffix": {{"*c"}, {"*vc"}}, "the longer prefix": {{"s*"}, {"sv*"}},
 		"exact before suffix": {{"*vc"}, {"svc"}}, "none": {{"x"}, {"y"}}, "of two": {{"x", "y"}, {"z", "svc"}}, "twice": {{"svc"}, {"svc"}},
 		"star in the middle": {{"*"}, {"s*c"}}, "two stars": {{"*"}, {"**"}}, "no domains": {{"*"}, {}}, "empty": {{"*"}, {""}}, "with a port": {{"*"}, {"svc:80"}},
+		"a suffix that is the whole name": {{"*"}, {"*svc"}}, "a prefix that is the whole name": {{"*"}, {"svc*"}},
 	} {
 		out = append(out, probe.Probe{Name: "route/host/" + name, Run: func(p *probe.P) {
 			s := newXDSState(p)

@@ -127,3 +127,24 @@ func TestLoadReportsHaveAFloor(t *testing.T) {
 		}
 	})
 }
+
+// TestLoadReportNobodyReads: a stream whose last report can't be sent ends all the same.
+func TestLoadReportNobodyReads(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		loads, stop := w.ReportLoad(w.Bootstrap().Servers[0])
+		defer stop()
+		synctest.Wait()
+		s := <-w.planes["p"].loads
+		s.load()
+		loads.Cluster("c", "")
+		for len(s.requests) < cap(s.requests) {
+			s.requests <- &lrsv3.LoadStatsRequest{}
+		}
+		s.responses <- &lrsv3.LoadStatsResponse{SendAllClusters: true, LoadReportingInterval: durationpb.New(time.Second)}
+		synctest.Wait()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		s.responses <- &lrsv3.LoadStatsResponse{} // an interval of 0 is an error
+		<-s.ctx.Done()
+	})
+}

@@ -76,7 +76,8 @@ func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
 	m.listener.stopLocked()
-	left := m.dropLocked(m.round + 1)
+	m.round++
+	left := m.dropLocked(true)
 	m.mu.Unlock()
 	m.updates.Close()
 	closeAll(left)
@@ -94,10 +95,7 @@ func (m *Manager) update() {
 	a := assembly{sources: &m.sources}
 	config, err := a.config()
 	complete := err != nil || !a.missing
-	var left []resolver.Resolver
-	if complete {
-		left = m.dropLocked(m.round)
-	}
+	left := m.dropLocked(complete)
 	news := complete && m.newsLocked(config, err)
 	m.mu.Unlock()
 

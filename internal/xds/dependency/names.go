@@ -20,7 +20,7 @@ type nameWatch struct {
 	name     string // with the port
 	resolver resolver.Resolver
 	gone     bool
-	round    uint64
+	need
 
 	endpoints *resource.Endpoints // nil if there are none
 	err       error               // the error of the last lookup; nil if it succeeded or there was none yet

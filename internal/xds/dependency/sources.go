@@ -30,27 +30,43 @@ type sources struct {
 	subscribed map[string]int
 }
 
-// dropLocked ends the watches that were not needed in the round. The caller must close the
+// need says when a watch was needed.
+type need struct {
+	round uint64 // the last round that needed it
+	told  bool   // so did the last complete round
+}
+
+// staysLocked reports whether a watch goes on after a round. Until another round is complete, the
+// channel goes by the last one that was.
+func (n *need) staysLocked(round uint64, complete bool) bool {
+	needed := n.round == round
+	if complete {
+		n.told = needed
+	}
+	return needed || n.told
+}
+
+// dropLocked ends the watches that are not needed after a round. The caller must close the
 // resolvers that it returns.
-func (m *sources) dropLocked(round uint64) (left []resolver.Resolver) {
-	if m.routes != nil && m.routes.round != round {
+func (m *sources) dropLocked(complete bool) (left []resolver.Resolver) {
+	if m.routes != nil && !m.routes.staysLocked(m.round, complete) {
 		m.routes.stopLocked()
 		m.routes = nil
 	}
 	for name, w := range m.clusters {
-		if w.round != round {
+		if !w.staysLocked(m.round, complete) {
 			w.stopLocked()
 			delete(m.clusters, name)
 		}
 	}
 	for name, w := range m.endpoints {
-		if w.round != round {
+		if !w.staysLocked(m.round, complete) {
 			w.stopLocked()
 			delete(m.endpoints, name)
 		}
 	}
 	for name, n := range m.names {
-		if n.round != round {
+		if !n.staysLocked(m.round, complete) {
 			if r := n.stopLocked(); r != nil {
 				left = append(left, r)
 			}

@@ -10,7 +10,7 @@ type watch[T any] struct {
 	name   string
 	cancel func()
 	gone   bool
-	round  uint64 // the last round that needed the watch
+	need
 
 	value T
 	has   bool

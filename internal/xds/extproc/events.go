@@ -63,7 +63,7 @@ func (p *process) responseEvent(r *procv3.ProcessingRequest) *procv3.ProcessingR
 	return r
 }
 
-// headers returns the headers that the server may see, sorted by name.
+// headers returns the headers that p.config.Forward selects, sorted by name.
 func (p *process) headers(md metadata.MD) *corev3.HeaderMap {
 	out := &corev3.HeaderMap{}
 	for _, name := range slices.Sorted(maps.Keys(md)) {

@@ -64,7 +64,8 @@ type Config struct {
 	RequestAttributes, ResponseAttributes []string
 	// Rules say which headers the server may change.
 	Rules mutation.Rules
-	// Forward says which headers the server may see.
+	// Forward says which headers are in the events of headers and trailers. The attributes that name
+	// headers of the request do not depend on it.
 	Forward Forward
 	// NoImmediateResponse treats an immediate response as a failure of the server.
 	NoImmediateResponse bool

@@ -48,6 +48,7 @@ type process struct {
 	abort     context.CancelFunc // ends the stream; nil if there is no stream
 	linger    *time.Timer        // calls abort a while after the end of the RPC
 	watch     func() bool        // stops watching ctx
+	received  chan struct{}      // closed when no response is handled any more; nil if there is no stream
 	returned  int                // the number of response messages that the server has returned
 	dialogue  dialogue           // its answers are received without mu
 }

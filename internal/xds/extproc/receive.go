@@ -171,6 +171,10 @@ func (p *process) takeResponse(in *procv3.CommonResponse) error {
 		return errors.New("the external processor set the end of the stream in a response message")
 	}
 	p.mu.Lock()
+	if p.isOver { // flush may pass on the original
+		p.mu.Unlock()
+		return nil
+	}
 	p.returned++
 	p.mu.Unlock()
 	if err := p.responses.accept(item{body: body.GetBody()}); err != nil {

@@ -91,17 +91,29 @@ func (p *process) open() error {
 		return err
 	}
 	p.line.stream = st
-	go func() {
-		p.receive(st)
+	p.startReceiving(st, func() {
 		abort()
 		lease.Close()
+	})
+	return nil
+}
+
+// startReceiving starts a goroutine that handles the server's responses, and calls release after the last one.
+func (p *process) startReceiving(st procv3.ExternalProcessor_ProcessClient, release func()) {
+	received := make(chan struct{})
+	p.mu.Lock()
+	p.received = received
+	p.mu.Unlock()
+	go func() {
+		p.receive(st)
+		close(received)
+		release()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.linger != nil {
 			p.linger.Stop()
 		}
 	}()
-	return nil
 }
 
 // ask sends an event and waits for its answer.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"testing"
 
 	procv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
@@ -120,22 +121,25 @@ func TestSendThen(t *testing.T) {
 }
 
 // TestReturnedIsNoMessage: the RPC fails if the processor returns what is no message for one that it got, also where
-// its failures are allowed: nobody can tell what to send in its place.
+// its failures are allowed, or its stream is over by then: nobody can tell what to send in its place.
 func TestReturnedIsNoMessage(t *testing.T) {
-	for _, streams := range []bool{false, true} {
+	for _, tt := range []struct{ streams, over bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 		c := &Config{AllowFailure: true, Mode: Mode{Request: RequestMode{Messages: true}}}
-		s := onStream(t, c, rpcconfig.RPC{ClientStreams: streams, ServerStreams: streams}, &ending{after: 100})
+		s := onStream(t, c, rpcconfig.RPC{ClientStreams: tt.streams, ServerStreams: tt.streams}, &ending{after: 100})
 		inner := &counted{}
-		s.begin(func(context.Context) (rpcconfig.Stream, error) { return inner, nil })
 		if err := s.SendMsg(wrapperspb.String("a")); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.requests.accept(item{body: []byte{0xff}}); err != nil {
 			t.Fatal(err)
 		}
+		if tt.over {
+			s.process.end(nil)
+		}
+		s.begin(func(context.Context) (rpcconfig.Stream, error) { return inner, nil })
 		<-s.sends.pumped
 		if err := s.failure(); status.Code(err) != codes.Internal || inner.messages != 0 {
-			t.Errorf("streams %t: the server got %d messages; %v", streams, inner.messages, err)
+			t.Errorf("%+v: the server got %d messages; %v", tt, inner.messages, err)
 		}
 		s.finish()
 	}
@@ -166,6 +170,9 @@ func TestMessageAfterEarlyEnd(t *testing.T) {
 		if err := s.SendMsg(wrapperspb.String("b")); err != nil {
 			t.Error(err)
 		}
+		if err := s.CloseSend(); err != nil {
+			t.Error(err)
+		}
 		if err := s.failure(); err != nil || inner.messages != 1 || inner.ends != 1 {
 			t.Errorf("streams %t: the server got %d messages and %d ends; %v", streams, inner.messages, inner.ends, err)
 		}
@@ -173,11 +180,19 @@ func TestMessageAfterEarlyEnd(t *testing.T) {
 	}
 }
 
-// TestDrainsOnce: requests to drain may come without end, and one is enough.
+// TestDrainsOnce: requests to drain may come without end, and one goroutine is enough for them.
 func TestDrainsOnce(t *testing.T) {
 	s := onStream(t, &Config{}, rpcconfig.RPC{}, &ending{after: 100})
-	if !s.drainsFirst() || s.drainsFirst() {
-		t.Error("each request to drain is followed")
+	defer s.finish()
+	s.line.mu.Lock() // an event is being sent
+	before := runtime.NumGoroutine()
+	for range 1000 {
+		if err := s.take(&procv3.ProcessingResponse{RequestDrain: true}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	s.finish()
+	if n := runtime.NumGoroutine() - before; n > 100 {
+		t.Errorf("%d goroutines drain", n)
+	}
+	s.line.mu.Unlock()
 }

@@ -153,7 +153,9 @@ func (s *stream) CloseSend() error {
 	if err := s.close(); err == nil {
 		return nil
 	}
-	<-s.sends.pumped
+	if <-s.sends.pumped; s.sends.closed {
+		return nil
+	}
 	return s.passEnd()
 }
 

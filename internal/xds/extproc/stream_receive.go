@@ -125,11 +125,12 @@ func (s *stream) RecvMsg(m any) error {
 func (s *stream) conclude(err error) error {
 	r := &s.recvs
 	r.trailer = s.inner.Trailer()
+	only := r.onlyTrailers()
 	switch {
 	case s.failure() != nil:
 		err = s.immediately()
-	case r.only != nil: // the external processor has seen them already
-		r.trailer = r.only
+	case only != nil: // the external processor has seen them already
+		r.trailer = only
 	case s.modeNow().Response.Trailers:
 		err = s.showTrailers(err)
 	}
@@ -139,6 +140,13 @@ func (s *stream) conclude(err error) error {
 	r.ended, r.end = true, err
 	s.finish()
 	return err
+}
+
+// onlyTrailers returns only. It waits for a Header that may be about to set it.
+func (r *receiving) onlyTrailers() metadata.MD {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.only
 }
 
 // showTrailers waits for the external processor's changes to the trailers and the status. It
@@ -222,6 +230,12 @@ func (s *stream) goOn(i item) error {
 func (s *stream) flush(err error) error {
 	if !s.failedOpen() {
 		return err
+	}
+	s.process.mu.Lock()
+	received := s.process.received
+	s.process.mu.Unlock()
+	if received != nil { // what the response that is being handled returns comes first; fail has ended the stream
+		<-received
 	}
 	s.process.mu.Lock()
 	returned := s.process.returned

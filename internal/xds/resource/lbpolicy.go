@@ -210,7 +210,7 @@ func randomSubsetting(raw []byte, depth int) (object, error) {
 	return object{"subsetSize": in.GetSubsetSize().GetValue(), "childPolicy": []object{child}}, nil
 }
 
-// weightedRoundRobin parses the configuration of weighted_round_robin (A58, A114).
+// weightedRoundRobin parses the configuration of weighted_round_robin (A58).
 func weightedRoundRobin(raw []byte, _ int) (object, error) {
 	var in cswrrv3.ClientSideWeightedRoundRobin
 	if err := proto.Unmarshal(raw, &in); err != nil {
@@ -238,9 +238,6 @@ func weightedRoundRobin(raw []byte, _ int) (object, error) {
 			return nil, wrong("error_utilization_penalty", "%v is negative", v.GetValue())
 		}
 		out["errorUtilizationPenalty"] = v.GetValue()
-	}
-	if names := in.GetMetricNamesForComputingUtilization(); len(names) > 0 {
-		out["metricNamesForComputingUtilization"] = names
 	}
 	return out, r.err
 }

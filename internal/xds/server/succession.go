@@ -28,14 +28,19 @@ func (l *Listener) proceedLocked() {
 func (l *Listener) replaceLocked(e *edition) {
 	old := l.current
 	l.current = e
+	l.dropRoutesLocked()
+	if old != nil {
+		old.retireLocked()
+	}
+}
+
+// dropRoutesLocked ends the watches of the RouteConfigurations that neither edition uses.
+func (l *Listener) dropRoutesLocked() {
 	for name, r := range l.routes {
-		if !e.uses(r) {
+		if !l.current.uses(r) && !l.next.uses(r) {
 			r.cancel()
 			delete(l.routes, name)
 		}
-	}
-	if old != nil {
-		old.retireLocked()
 	}
 }
 

@@ -35,6 +35,7 @@ func (w *listenerWatcher) Changed(v *resource.Listener, err error) {
 		return
 	}
 	l.next = l.newEditionLocked(v.Server)
+	l.dropRoutesLocked() // those of an edition that l.next has replaced before it came into effect
 	l.proceedLocked()
 }
 
