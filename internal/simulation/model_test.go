@@ -189,6 +189,7 @@ func (l *link) checkAccounts() {
 	// What may lie unread: windows, and one message that the reader has made room for, or that was taken and is
 	// not counted yet.
 	upWindows, downWindows := 0, 0
+	upNext, downNext := 0, 0 // and of the longest messages that are yet to be taken
 	for _, k := range l.w.calls {
 		if k.link != l || !k.began || k.stream == nil && k.openErr == nil {
 			continue
@@ -201,9 +202,11 @@ func (l *link) checkAccounts() {
 		downGiven, downWindows = downGiven+bytesOf(k.down[:min(k.handlerSent, len(k.down))])+largest(k.down), downWindows+65535+largest(k.down)
 		up += bytesOf(k.up[:k.handlerGot])
 		down += bytesOf(k.down[:k.got])
+		upNext += largest(k.up[k.handlerGot:])
+		downNext += largest(k.down[k.got:])
 	}
-	l.checkAccount("server", l.server.Stats(), l.near.watch.data-up, downGiven-l.far.watch.data, open)
-	l.checkAccount("client", l.client.Stats(), l.far.watch.data-down, upGiven-l.near.watch.data, open)
+	l.checkAccount("server", l.server.Stats(), l.near.watch.data-up, downGiven-l.far.watch.data, min(upNext, l.near.watch.data), open)
+	l.checkAccount("client", l.client.Stats(), l.far.watch.data-down, upGiven-l.near.watch.data, min(downNext, l.far.watch.data), open)
 	_, lent := l.w.pool.state()
 	most := lent + open*8192 + 32768
 	if l.w.swarm.has(plainConns) || l.w.swarm.has(unpooled) {
@@ -221,15 +224,20 @@ func (l *link) checkAccounts() {
 // maxUncharged is what a reader that the sweeper watches may leave uncharged while it waits.
 const maxUncharged = 1 << 10
 
-// checkAccount compares what one end says that it holds with the bytes that nobody has taken.
-func (l *link) checkAccount(side string, s transport.ConnStats, unread, unsent, open int) {
+// checkAccount compares what one end says that it holds with the bytes that nobody has taken. next is the size
+// of the messages whose whole memory may be reserved as soon as they begin: the peer has sent as much before.
+// The pool's buffers are up to twice as large.
+func (l *link) checkAccount(side string, s transport.ConnStats, unread, unsent, next, open int) {
 	if unread > 0 {
 		l.w.reach(accountCompared)
 	}
 	if s.Held < unread-maxUncharged {
 		l.w.fail("connection %d: %d bytes lie unread, and the %s is charged with %d", l.n, unread, side, s.Held)
 	}
-	if most := 4*(unread+max(unsent, 0)) + open*8192 + 65536; s.Held > most {
+	if unread == 0 {
+		next = 0
+	}
+	if most := max(4*unread, 2*next+unread) + 4*max(unsent, 0) + open*8192 + 65536; s.Held > most {
 		l.w.fail("connection %d: %d bytes lie unread, and the %s is charged with %d", l.n, unread, side, s.Held)
 	}
 }
