@@ -283,6 +283,11 @@ func (s *Server) handleUnary(ctx context.Context, st serverCall, m *method, deco
 	return m.unary.Handler(m.impl, ctx, decode, s.opts.unary)
 }
 
+// admits asks the server's Source, if it has one, whether to go on with a connection.
+func (s *Server) admits(accepted net.Conn) bool {
+	return s.opts.rpcConfig == nil || s.opts.rpcConfig.Admit(accepted)
+}
+
 // routerOf asks the server's Source, if it has one, for the Router of a connection.
 func (s *Server) routerOf(accepted net.Conn) (rpcconfig.Router, *connDrain, error) {
 	if s.opts.rpcConfig == nil {

@@ -20,11 +20,13 @@ import (
 // sourceOption is how a package of this module brings a user-made Source.
 type sourceOption struct {
 	EmptyServerOption
-	f func(rpcconfig.Conn) (rpcconfig.Router, error)
+	f      func(rpcconfig.Conn) (rpcconfig.Router, error)
+	admits func(net.Conn) bool // nil: all
 }
 
 func (o sourceOption) ServerRPCConfig() rpcconfig.Source                 { return o }
 func (o sourceOption) Router(c rpcconfig.Conn) (rpcconfig.Router, error) { return o.f(c) }
+func (o sourceOption) Admit(accepted net.Conn) bool                      { return o.admits == nil || o.admits(accepted) }
 
 type routedKey struct{}
 

@@ -105,30 +105,15 @@ func (s *Server) addHandshake(raw net.Conn) *handshake {
 // After that the connection has a goroutine only while it needs one.
 func (s *Server) handshake(h *handshake) {
 	raw := h.raw
-	if !s.opts.limits.admit(h) {
-		s.forgetHandshake(h)
-		_ = raw.Close()
-		return
-	}
-	nc, auth, err := s.secure(raw)
+	nc, p, err := s.shake(h)
 	if err != nil {
-		s.forgetHandshake(h)
-		if errors.Is(err, credentials.ErrConnDispatched) {
-			return // it belongs to somebody else now
-		}
-		if !errors.Is(err, io.EOF) { // io.EOF is a port scan, or the health check of a load balancer
-			// Anybody who reaches the port makes handshakes fail: that is no warning.
-			logger.Infof("grpc: the handshake with %v failed: %v", raw.RemoteAddr(), err)
-			s.channelz.Trace(channelz.Warning, fmt.Sprintf("handshake with %v failed: %v", raw.RemoteAddr(), err), nil)
-		}
-		_ = raw.Close()
+		s.failHandshake(h, err)
 		return
 	}
-	p := &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr(), AuthInfo: auth}
 	router, drain, err := s.routerOf(raw)
 	if err != nil {
 		s.forgetHandshake(h)
-		logger.Warningf("grpc: the connection with %v is refused: %v", raw.RemoteAddr(), err)
+		logger.Warningf("grpc: the connection with %v is refused: %v", p.Addr, err)
 		_ = nc.Close()
 		return
 	}
@@ -154,21 +139,68 @@ func (s *Server) handshake(h *handshake) {
 	}
 }
 
-// secure runs the handshake of the credentials.
-func (s *Server) secure(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+// errRefused is the reason for closing a connection that a limit or the Source refuses. They log what is to be said.
+// errSlow is the reason for closing one that takes too long.
+var (
+	errRefused = errors.New("the connection is refused")
+	errSlow    = errors.New("it takes longer than ConnectionTimeout")
+)
+
+// shake does what comes before the first byte of HTTP/2, within the time that ConnectionTimeout allows. All of
+// it may wait for the peer: some connections, such as those of the PROXY protocol, read when they are asked
+// for an address.
+func (s *Server) shake(h *handshake) (nc net.Conn, p *peer.Peer, err error) {
+	limit := s.opts.transport.HandshakeTimeout
+	end := time.Now().Add(limit)
+	// A deadline is not enough. Such connections bring deadlines of their own, and others, such as the
+	// channels of SSH, have none.
+	timer := time.AfterFunc(limit, func() { h.raw.Close() })
+	defer func() {
+		if timer.Stop() || errors.Is(err, credentials.ErrConnDispatched) {
+			return
+		}
+		err = errSlow
+		if nc != nil {
+			_ = nc.Close() // what it is over is closed already
+		}
+	}()
+	if !s.admits(h.raw) || !s.opts.limits.admit(h) {
+		return nil, nil, errRefused
+	}
+	nc, auth, err := s.secure(h.raw, end)
+	if err != nil {
+		return nil, nil, err
+	}
+	return nc, &peer.Peer{Addr: nc.RemoteAddr(), LocalAddr: nc.LocalAddr(), AuthInfo: auth}, nil
+}
+
+// secure runs the handshake of the credentials until end.
+func (s *Server) secure(raw net.Conn, end time.Time) (net.Conn, credentials.AuthInfo, error) {
 	creds := s.opts.transport.Creds
 	if creds == nil {
 		return raw, nil, nil
 	}
-	if raw.SetDeadline(time.Now().Add(s.opts.transport.HandshakeTimeout)) != nil {
-		// Some connections, such as the channels of SSH, have no deadlines.
-		defer time.AfterFunc(s.opts.transport.HandshakeTimeout, func() { raw.Close() }).Stop()
-	}
+	_ = raw.SetDeadline(end) // a connection that returns an error has none
 	nc, auth, err := creds.ServerHandshake(raw)
 	if err == nil || errors.Is(err, credentials.ErrConnDispatched) { // who has it now knows nothing of the deadline
-		_ = raw.SetDeadline(time.Time{}) // a connection that returns an error has none
+		_ = raw.SetDeadline(time.Time{})
 	}
 	return nc, auth, err
+}
+
+// failHandshake gives up a connection because of err.
+func (s *Server) failHandshake(h *handshake, err error) {
+	s.forgetHandshake(h)
+	if errors.Is(err, credentials.ErrConnDispatched) {
+		return // it belongs to somebody else now
+	}
+	_ = h.raw.Close()                                // before RemoteAddr, which may wait for the peer otherwise
+	if err == errRefused || errors.Is(err, io.EOF) { // io.EOF is a port scan, or the health check of a load balancer
+		return
+	}
+	// Anybody who reaches the port makes handshakes fail: that is no warning.
+	logger.Infof("grpc: the handshake with %v failed: %v", h.raw.RemoteAddr(), err)
+	s.channelz.Trace(channelz.Warning, fmt.Sprintf("handshake with %v failed: %v", h.raw.RemoteAddr(), err), nil)
 }
 
 func (s *Server) forgetHandshake(h *handshake) {

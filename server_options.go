@@ -132,7 +132,8 @@ func Creds(c credentials.TransportCredentials) ServerOption {
 }
 
 // ConnectionTimeout returns a ServerOption that limits how long a new connection may take for the
-// handshake of the credentials and the beginning of HTTP/2. The default is 120 seconds. Zero and
+// handshake of the credentials, and then for the beginning of HTTP/2. The handshake includes the time that
+// the net.Conn takes to tell its addresses: those of the PROXY protocol read them. The default is 120 seconds. Zero and
 // negative values make every handshake fail.
 //
 // Experimental: this API may change in a later release.

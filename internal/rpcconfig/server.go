@@ -17,6 +17,11 @@ import (
 //
 // RPCs that come through ServeHTTP do not belong to a connection of the server, and have no Router.
 type Source interface {
+	// Admit reports whether the server goes on with a connection that the listener has returned. The
+	// server calls it for each connection before anything is sent or read. Admit may wait for the
+	// peer, as it is called on a goroutine of the connection's own. Where it returns false, the server
+	// closes the connection.
+	Admit(accepted net.Conn) bool
 	// Router returns the Router of a connection. The server calls it for each connection after the
 	// handshake, before the connection's first RPC. A nil Router configures nothing. An error
 	// closes the connection.

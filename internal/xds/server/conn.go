@@ -23,7 +23,7 @@ func (c *conn) SetDeadline(t time.Time) error {
 // Close implements net.Conn. It also removes the connection from its edition.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
-	c.edition.forget(c)
+	c.listener.forget(c)
 	return err
 }
 
@@ -38,6 +38,13 @@ func (c *conn) XDSHandshake() (s *handshake.Server, below net.Conn, deadline tim
 // Source is the rpcconfig.Source of a server that serves on Listeners.
 type Source struct{}
 
+// Admit implements rpcconfig.Source. It admits connections of any other listener, and those for which
+// something is configured.
+func (Source) Admit(accepted net.Conn) bool {
+	c, ok := accepted.(*conn)
+	return !ok || c.listener.choose(c)
+}
+
 // Router implements rpcconfig.Source. It returns a nil Router for a connection of any other
 // listener.
 func (Source) Router(accepted rpcconfig.Conn) (rpcconfig.Router, error) {
@@ -45,12 +52,12 @@ func (Source) Router(accepted rpcconfig.Conn) (rpcconfig.Router, error) {
 	if !ok {
 		return nil, nil
 	}
-	l := c.edition.listener
+	l, e := c.listener, c.chain.edition
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.drain = accepted.Drain
-	c.edition.shookLocked(c)
-	if c.edition.retired && !l.closed {
+	e.shookLocked(c)
+	if e.retired && !l.closed {
 		go c.drain()
 	}
 	return c.chain.router, nil

@@ -68,19 +68,21 @@ type edition struct {
 
 // chain is a filter chain of an edition.
 type chain struct {
-	tls    *handshake.Server // nil means the fallback credentials
-	router *router
+	edition *edition
+	tls     *handshake.Server // nil means the fallback credentials
+	router  *router
 }
 
-// conn is an accepted connection that knows its filter chain. It adds nothing to Read and Write,
+// conn is an accepted connection that knows its filter chain as soon as it is admitted. It adds nothing to Read and Write,
 // so code such as package readyreader may read and write the embedded net.Conn directly.
 type conn struct {
 	net.Conn
-	edition  *edition
-	chain    *chain
+	listener *Listener
 	deadline atomic.Pointer[time.Time] // of the handshake
 
-	// The Listener's mu guards these fields.
+	// The Listener's mu guards these fields. The goroutine that admits the connection sets chain, and
+	// reads it without mu.
+	chain   *chain // nil until then
 	shaking bool
 	drain   func() // nil until the server serves the connection; see rpcconfig.Conn
 }

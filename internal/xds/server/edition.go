@@ -35,11 +35,10 @@ func (e *edition) uses(r *routes) bool {
 }
 
 // addLocked adds a connection to the edition.
-func (e *edition) addLocked(raw net.Conn, fc *resource.FilterChain) *conn {
-	c := &conn{Conn: raw, edition: e, chain: e.chains[fc], shaking: true}
+func (e *edition) addLocked(c *conn, fc *resource.FilterChain) {
+	c.chain, c.shaking = e.chains[fc], true
 	e.conns[c] = struct{}{}
 	e.shaking++
-	return c
 }
 
 // retireLocked drains the connections, and closes those that are still open after the drain
@@ -105,11 +104,14 @@ func (e *edition) shookLocked(c *conn) {
 	}
 }
 
-// forget removes a connection that has been closed.
-func (e *edition) forget(c *conn) {
-	l := e.listener
+// forget removes a connection that has been closed from its edition.
+func (l *Listener) forget(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if c.chain == nil {
+		return // it was closed before it had an edition
+	}
+	e := c.chain.edition
 	if _, ok := e.conns[c]; !ok {
 		return
 	}

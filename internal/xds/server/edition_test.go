@@ -47,7 +47,8 @@ func listenerOn(lis net.Listener, rc *resource.RouteConfig, filters ...resource.
 func accept(t *testing.T, l *Listener) (c *conn, peer net.Conn) {
 	t.Helper()
 	raw, peer := net.Pipe()
-	if c = l.take(raw); c == nil {
+	c = &conn{Conn: raw, listener: l}
+	if !(Source{}).Admit(c) {
 		t.Fatal("the connection is refused")
 	}
 	return c, peer
@@ -97,7 +98,7 @@ func TestA36DrainGrace(t *testing.T) {
 			t.Errorf("drained %d times, and %d", *drained, *late)
 		}
 		raw, _ := net.Pipe()
-		if l.take(raw) != nil {
+		if (Source{}).Admit(&conn{Conn: raw, listener: l}) {
 			t.Error("a connection is taken with nothing in force")
 		}
 		begin := time.Now()
@@ -201,6 +202,9 @@ func TestIdleHoldsNone(t *testing.T) {
 
 func TestOtherListeners(t *testing.T) {
 	raw, _ := net.Pipe()
+	if !(Source{}).Admit(raw) {
+		t.Error("the connection is refused")
+	}
 	if r, err := (Source{}).Router(rpcconfig.Conn{Accepted: raw}); r != nil || err != nil {
 		t.Error(r, err)
 	}

@@ -40,37 +40,35 @@ func Listen(lis net.Listener, o Options) (*Listener, error) {
 	return l, nil
 }
 
-// Accept implements net.Listener. It closes connections for which nothing is configured,
-// without sending anything on them.
+// Accept implements net.Listener. It leaves it to [Source.Admit] to look at a connection's addresses: some
+// connections, such as those of the PROXY protocol, wait for their peer before they know them, and other clients
+// must not wait with them.
 func (l *Listener) Accept() (net.Conn, error) {
-	for {
-		raw, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if c := l.take(raw); c != nil {
-			return c, nil
-		}
-		_ = raw.Close() // there is no caller to return an error to
+	raw, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	return &conn{Conn: raw, listener: l}, nil
 }
 
-// take returns nil if the connection must be closed.
-func (l *Listener) take(raw net.Conn) *conn {
-	here, there := addressOf(raw.LocalAddr()), addressOf(raw.RemoteAddr())
+// choose finds the filter chain of a new connection. It returns false if nothing is configured for the
+// connection.
+func (l *Listener) choose(c *conn) bool {
+	here, there := addressOf(c.LocalAddr()), addressOf(c.RemoteAddr())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.current == nil {
-		return nil
+		return false
 	}
 	fc := l.current.config.Match(there, here)
 	if fc == nil {
 		if logger.V(2) {
 			logger.Infof("listener %v: no filter chain is for a connection from %v to %v", l.Addr(), there, here)
 		}
-		return nil
+		return false
 	}
-	return l.current.addLocked(raw, fc)
+	l.current.addLocked(c, fc)
+	return true
 }
 
 // addressOf returns the zero value if a is not an IP address. No prefix contains the zero

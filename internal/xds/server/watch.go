@@ -81,7 +81,7 @@ func (l *Listener) newEditionLocked(config *resource.ServerListener) *edition {
 
 func (e *edition) addChainLocked(fc *resource.FilterChain) {
 	l := e.listener
-	c := &chain{router: &router{node: l.node, filters: fc.HTTP.Filters, memory: &l.memory}}
+	c := &chain{edition: e, router: &router{node: l.node, filters: fc.HTTP.Filters, memory: &l.memory}}
 	if fc.TLS != nil {
 		c.tls = handshake.NewServer(fc.TLS, l.options.Client.Bootstrap().CertProviders)
 	}
