@@ -242,6 +242,9 @@ func (h *handedStream) Fate() error {
 // Done implements handover.Server.
 func (h *handedStream) Done(err error) {
 	h.server.ended(h.call.servedCall, h.method, err)
+	if st, ok := h.call.serverCall.(*transport.HandlerStream); ok {
+		h.server.endConn(st.Context()) // see ServeHTTP
+	}
 	h.server.over(h.call.serverCall)
 	h.handed().Done()
 }

@@ -395,7 +395,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(s.opts.stats) > 0 {
 		// Each call behind net/http counts as a connection of its own for stats handlers.
 		st.Derive(func(ctx context.Context) context.Context { return s.beginConn(ctx, st.Peer()) })
-		defer s.endConn(st.Context())
+		defer func() {
+			if st.Owner() == nil { // otherwise handedStream.Done ends it, after the call
+				s.endConn(st.Context())
+			}
+		}()
 	}
 	s.serveCall(st)
 	st.Serve()

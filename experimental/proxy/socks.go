@@ -78,7 +78,7 @@ func login(nc net.Conn, user *url.Userinfo) error {
 	case err != nil:
 		return err
 	case answer[0] != socksVersion:
-		return fmt.Errorf("it speaks version %d of SOCKS, not 5", answer[0])
+		return errVersion(answer[0])
 	case answer[1] == noLogin:
 		return nil
 	case answer[1] != withLogin || user == nil:
@@ -89,10 +89,17 @@ func login(nc net.Conn, user *url.Userinfo) error {
 	if answer, err = exchange(nc, b, 2); err != nil {
 		return err
 	}
+	if answer[0] != loginVersion {
+		return fmt.Errorf("it speaks version %d of the login with user and password, not %d", answer[0], loginVersion)
+	}
 	if answer[1] != 0 {
 		return errors.New("it refuses the user or the password")
 	}
 	return nil
+}
+
+func errVersion(v byte) error {
+	return fmt.Errorf("it speaks version %d of SOCKS, not %d", v, socksVersion)
 }
 
 // ask sends the request, and reads the answer to its end.
@@ -100,6 +107,9 @@ func ask(nc net.Conn, request []byte) error {
 	head, err := exchange(nc, request, 5)
 	if err != nil {
 		return err
+	}
+	if head[0] != socksVersion {
+		return errVersion(head[0])
 	}
 	if code := int(head[1]); code != 0 {
 		if code < len(socksErrors) {

@@ -4,6 +4,7 @@ package streams_test
 
 import (
 	"context"
+	"io"
 	"runtime"
 	"strconv"
 	"sync"
@@ -182,6 +183,45 @@ func (r *record) HandleRPC(_ context.Context, e stats.RPCStats) {
 		} else {
 			r.add("end " + status.Code(e.Error).String())
 		}
+	}
+}
+
+// connRecord remembers connections, too.
+type connRecord struct{ *record }
+
+func (c connRecord) HandleConn(_ context.Context, e stats.ConnStats) {
+	switch e.(type) {
+	case *stats.ConnBegin:
+		c.add("connection begins")
+	case *stats.ConnEnd:
+		c.add("connection ends")
+	}
+}
+
+// TestConnEndsLast: behind net/http, where an RPC counts as a connection for stats handlers, the connection ends after the RPC.
+func TestConnEndsLast(t *testing.T) {
+	for name, handedOver := range map[string]bool{"handed over": true, "not handed over": false} {
+		t.Run(name, func(t *testing.T) {
+			seen := &record{ch: make(chan string, 100)}
+			handler := func(duplex) error { return nil }
+			if handedOver {
+				handler = handOver(echoing(make(chan error, 1)), nil)
+			}
+			s := grpc.NewServer(grpc.StatsHandler(connRecord{seen}))
+			testpb.RegisterTestServiceServer(s, &service{duplex: handler})
+			t.Cleanup(s.Stop)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			st, err := clientOf(overHTTP(t, s)).FullDuplexCall(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = st.CloseSend()
+			if _, err := st.Recv(); err != io.EOF {
+				t.Errorf("the end is %v", err)
+			}
+			seen.want(t, "connection begins", "begin", "end <nil>", "connection ends")
+		})
 	}
 }
 

@@ -136,6 +136,9 @@ func (t *Tracker) EndConn(l Link, err error) {
 
 // Lost returns the last connections that ended by an error, the oldest first.
 func (t *Tracker) Lost() []Lost {
+	if t == nil {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.lost)
@@ -143,6 +146,9 @@ func (t *Tracker) Lost() []Lost {
 
 // Conns returns those that are open.
 func (t *Tracker) Conns() []Conn {
+	if t == nil {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list := make([]Conn, 0, len(t.conns))
@@ -195,6 +201,9 @@ func (t *Tracker) End(call Tracked) {
 
 // RPCs returns those that are under way.
 func (t *Tracker) RPCs() []RPC {
+	if t == nil {
+		return nil
+	}
 	var list []RPC
 	for i := range t.shards {
 		s := &t.shards[i]

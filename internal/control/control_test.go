@@ -42,3 +42,16 @@ func TestRPCsLeaveNoMemory(t *testing.T) {
 		t.Errorf("then: %v", list)
 	}
 }
+
+// TestNilTracker: a server that nobody controls has one.
+func TestNilTracker(t *testing.T) {
+	var tracker *Tracker
+	c := &call{"/a/b"}
+	tracker.BeginConn(nil)
+	tracker.Begin(c)
+	if conns, rpcs, lost := tracker.Conns(), tracker.RPCs(), tracker.Lost(); len(conns)+len(rpcs)+len(lost) != 0 {
+		t.Errorf("it knows %v, %v and %v", conns, rpcs, lost)
+	}
+	tracker.End(c)
+	tracker.EndConn(nil, nil)
+}
