@@ -23,12 +23,13 @@ type FileWatcherOptions struct {
 	// RefreshDuration is the time between two readings of the file. It must be positive.
 	RefreshDuration time.Duration
 	// OnPolicyUpdate, if not nil, is called with each new policy after the policy has taken
-	// effect, including the first one. It may call Close.
+	// effect, including the first one. The file is not read again before it returns. It may call
+	// Close.
 	OnPolicyUpdate func(policyContent string)
 }
 
 // FileWatcherInterceptor enforces the policy in a file, which it reads again at regular
-// intervals. If it can't read or parse the file, it logs an error at each reading and keeps
+// intervals. If it can't read or parse the file, it logs a warning at each reading and keeps
 // the last valid policy. It is safe for concurrent use.
 type FileWatcherInterceptor struct {
 	options FileWatcherOptions

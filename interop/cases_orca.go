@@ -59,9 +59,11 @@ func (p loadPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 
 // oobListener keeps the latest report out of band.
 type oobListener struct {
-	mu      sync.Mutex
-	sc      balancer.SubConn
-	stop    func()
+	listening sync.Mutex // guards sc and stop; not held by OnLoadReport, which stop waits for
+	sc        balancer.SubConn
+	stop      func()
+
+	mu      sync.Mutex // guards what follows
 	report  *orcapb.OrcaLoadReport
 	changed chan struct{} // closed when report changes, and then replaced
 }
@@ -69,8 +71,8 @@ type oobListener struct {
 func newOOBListener() *oobListener { return &oobListener{changed: make(chan struct{})} }
 
 func (l *oobListener) listenTo(sc balancer.SubConn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.listening.Lock()
+	defer l.listening.Unlock()
 	if l.sc == sc {
 		return
 	}

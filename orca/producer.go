@@ -23,8 +23,8 @@ import (
 
 // OOBListener receives a server's reports.
 type OOBListener interface {
-	// OnLoadReport is called for each report, one at a time. It must not change the
-	// report, because other listeners get the same one.
+	// OnLoadReport is called for each report, one at a time for all listeners of a SubConn. It must
+	// not change the report, because other listeners get the same one.
 	OnLoadReport(*orcapb.OrcaLoadReport)
 }
 
@@ -43,7 +43,8 @@ type OOBListenerOptions struct {
 // fails, a new one is made: at once if there was a report, and otherwise after a pause that
 // grows as it does for connections.
 //
-// l may still be called once while the function that ends the registration runs.
+// The function that ends the registration waits until l is not being called, and l is not called once it
+// has returned. So it must not be called by l itself, nor with a lock held that l waits for.
 func RegisterOOBListener(sc balancer.SubConn, l OOBListener, opts OOBListenerOptions) func() {
 	p, release := sc.GetOrBuildProducer(builder{})
 	producer := p.(*producer)
@@ -61,6 +62,7 @@ type builder struct{}
 func (builder) Build(cc any) (balancer.Producer, func()) {
 	p := &producer{
 		backoff:   backoff.Default,
+		turn:      make(chan struct{}, 1),
 		listeners: make(map[*registration]struct{}),
 	}
 	// In the tests of balancers cc may be something that can't make RPCs.
@@ -71,6 +73,7 @@ func (builder) Build(cc any) (balancer.Producer, func()) {
 type registration struct {
 	listener OOBListener
 	interval time.Duration
+	called   chan struct{} // closed when the call that is under way is over; nil: none is; the producer's mu guards it
 }
 
 // producer keeps the stream of one SubConn while there are listeners.
@@ -78,6 +81,7 @@ type producer struct {
 	// Immutable.
 	cc      grpc.ClientConnInterface
 	backoff backoff.Strategy
+	turn    chan struct{} // full while listeners are called: a stream may be replaced meanwhile
 
 	mu        sync.Mutex
 	listeners map[*registration]struct{}
@@ -93,11 +97,16 @@ func (p *producer) add(r *registration) {
 	p.adjust()
 }
 
+// remove waits until r is not being called.
 func (p *producer) remove(r *registration) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	delete(p.listeners, r)
 	p.adjust()
+	called := r.called
+	p.mu.Unlock()
+	if called != nil {
+		<-called
+	}
 }
 
 // end ends the producer. It is called when the last listener is removed, and when the SubConn
@@ -202,9 +211,14 @@ func streamCoreMetrics(ctx context.Context, cc grpc.ClientConnInterface, request
 	return reports, reports.CloseSend()
 }
 
-// deliver calls the listeners. It does so without the lock, because listeners may end their
-// registration.
+// deliver calls the listeners. It does so without the lock, because they may register others.
 func (p *producer) deliver(ctx context.Context, report *orcapb.OrcaLoadReport) {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return
+	}
 	p.mu.Lock()
 	var listeners []*registration
 	if ctx.Err() == nil {
@@ -212,6 +226,29 @@ func (p *producer) deliver(ctx context.Context, report *orcapb.OrcaLoadReport) {
 	}
 	p.mu.Unlock()
 	for _, r := range listeners {
-		r.listener.OnLoadReport(report)
+		if p.begin(r) {
+			p.call(r, report)
+		}
 	}
+}
+
+// begin reports whether r may be called. If it may, call must follow.
+func (p *producer) begin(r *registration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, stays := p.listeners[r]; !stays {
+		return false
+	}
+	r.called = make(chan struct{})
+	return true
+}
+
+func (p *producer) call(r *registration, report *orcapb.OrcaLoadReport) {
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		close(r.called)
+		r.called = nil
+	}()
+	r.listener.OnLoadReport(report)
 }

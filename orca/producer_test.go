@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,15 +221,68 @@ func TestStreamCannotBeMade(t *testing.T) {
 	})
 }
 
-func TestListenerEndsItself(t *testing.T) {
+// slow returns a listener whose calls say that they have begun, and then wait.
+func slow() (l *listener, began chan struct{}, goOn chan struct{}) {
+	began, goOn = make(chan struct{}, 10), make(chan struct{})
+	return &listener{on: func() { began <- struct{}{}; <-goOn }}, began, goOn
+}
+
+// TestOneCallAtATime: also when a listener is called as its stream is replaced.
+func TestOneCallAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, l := &server{}, &listener{}
-		stop := RegisterOOBListener(s, l, every(0))
-		l.on = stop
+		s, b := &server{}, &listener{}
+		a, began, goOn := slow()
+		stopA := RegisterOOBListener(s, a, every(10*time.Second))
 		synctest.Wait()
 		s.answer(report(1))
-		if len(l.heard) != 1 || s.streams[0].ctx.Err() == nil {
-			t.Errorf("heard %v; the stream is at %v", l.heard, s.streams[0].ctx.Err())
+		<-began
+		stopB := RegisterOOBListener(s, b, every(time.Second))
+		synctest.Wait()
+		s.answer(report(2))
+		if len(s.streams) != 2 || len(began) != 0 || len(b.heard) != 0 {
+			t.Errorf("%d streams; heard %v and %v while a call is under way", len(s.streams), a.heard, b.heard)
+		}
+		close(goOn)
+		synctest.Wait()
+		if !slices.Equal(a.heard, []float64{1, 2}) || !slices.Equal(b.heard, []float64{2}) {
+			t.Errorf("heard %v and %v", a.heard, b.heard)
+		}
+		stopA()
+		stopB()
+	})
+}
+
+// TestNoCallAfterTheEnd: the end of a registration waits for a call of its listener, and for none of another.
+func TestNoCallAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		first, began, goOn := slow()
+		second, began2, goOn2 := slow()
+		stopFirst := RegisterOOBListener(s, first, every(0))
+		stopSecond := RegisterOOBListener(s, second, every(0))
+		synctest.Wait()
+		s.answer(report(1))
+		if len(began) == 0 { // no order is promised
+			first, second = second, first
+			began, goOn, goOn2 = began2, goOn2, goOn
+			stopFirst, stopSecond = stopSecond, stopFirst
+		}
+		<-began
+		stopSecond()
+		var ended atomic.Bool
+		go func() {
+			stopFirst()
+			ended.Store(true)
+		}()
+		synctest.Wait()
+		if ended.Load() {
+			t.Error("the registration ends while the listener is called")
+		}
+		close(goOn)
+		close(goOn2)
+		synctest.Wait()
+		if !ended.Load() || len(first.heard) != 1 || len(second.heard) != 0 || s.refs != 0 {
+			t.Errorf("ended: %v; heard %v and %v; %d references", ended.Load(), first.heard, second.heard, s.refs)
 		}
 	})
 }

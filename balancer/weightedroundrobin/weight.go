@@ -85,12 +85,16 @@ func (h *history) value(c *config, now time.Time) (float64, usability) {
 type endpoint struct {
 	done func(balancer.DoneInfo) // handles the load report of an RPC; made once, for all RPCs
 
-	mu      sync.Mutex
+	// listening is taken before mu. It is held while the stream of load reports ends, which waits for
+	// OnLoadReport.
+	listening sync.Mutex
+	closed    bool
+	ready     *balancer.SubConn // the SubConn that is ready; nil if none is
+	stop      func()            // ends the stream of load reports; nil if there is none
+
+	mu      sync.Mutex // also held where config is changed, besides listening
 	config  *config
 	reports history
-	closed  bool
-	ready   *balancer.SubConn // the SubConn that is ready; nil if none is
-	stop    func()            // ends the stream of load reports; nil if there is none
 }
 
 func newEndpoint(c *config) *endpoint {
@@ -118,10 +122,12 @@ func (e *endpoint) value(now time.Time) (float64, usability) {
 
 // reconfigure changes the configuration.
 func (e *endpoint) reconfigure(c *config) {
+	e.listening.Lock()
+	defer e.listening.Unlock()
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	old := e.config
 	e.config = c
+	e.mu.Unlock()
 	if old.outOfBand != c.outOfBand || old.outOfBandPeriod != c.outOfBandPeriod {
 		e.listen()
 	}
@@ -130,12 +136,12 @@ func (e *endpoint) reconfigure(c *config) {
 // changed handles a new state of a SubConn of the endpoint. The pointer sc identifies the SubConn.
 // If several SubConns are ready, the last one that became ready counts.
 func (e *endpoint) changed(sc *balancer.SubConn, s connectivity.State) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.listening.Lock()
+	defer e.listening.Unlock()
 	switch {
 	case s == connectivity.Ready:
 		e.ready = sc
-		e.reports.since = time.Time{} // the new connection may lead to another server
+		e.restart()
 	case sc == e.ready:
 		e.ready = nil
 	default:
@@ -144,15 +150,22 @@ func (e *endpoint) changed(sc *balancer.SubConn, s connectivity.State) {
 	e.listen()
 }
 
-func (e *endpoint) close() {
+// restart begins the blackout period again, as a new connection may lead to another server.
+func (e *endpoint) restart() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.reports.since = time.Time{}
+}
+
+func (e *endpoint) close() {
+	e.listening.Lock()
+	defer e.listening.Unlock()
 	e.closed = true
 	e.listen()
 }
 
 // listen ends the stream of load reports, and starts a new one if the configuration asks for it and
-// a SubConn is ready. The caller must hold mu.
+// a SubConn is ready. The caller must hold listening.
 func (e *endpoint) listen() {
 	if e.stop != nil {
 		e.stop()

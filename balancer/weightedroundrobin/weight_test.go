@@ -8,6 +8,9 @@ import (
 	"time"
 
 	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
 )
 
 func TestWeightOf(t *testing.T) {
@@ -132,5 +135,31 @@ func TestParseConfig(t *testing.T) {
 		if err != nil || *got.(*config) != *tt.want {
 			t.Errorf("%s: %+v, %v; want %+v", tt.js, got, err, tt.want)
 		}
+	}
+}
+
+// TestEndOfReportsMayWait: the end of an endpoint's stream of load reports waits for a report that is being handled, and so
+// must not hold what that needs.
+func TestEndOfReportsMayWait(t *testing.T) {
+	var sc balancer.SubConn
+	for name, end := range map[string]func(*endpoint){
+		"closed":                    (*endpoint).close,
+		"not ready any more":        func(e *endpoint) { e.changed(&sc, connectivity.Idle) },
+		"not out of band any more":  func(e *endpoint) { e.reconfigure(&config{}) },
+		"another connection's turn": func(e *endpoint) { e.closed = true; e.changed(new(balancer.SubConn), connectivity.Ready) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(&config{outOfBand: true})
+			ended := false
+			e.ready, e.stop = &sc, func() {
+				if ended = e.mu.TryLock(); ended {
+					e.mu.Unlock()
+					e.OnLoadReport(&orcapb.OrcaLoadReport{})
+				}
+			}
+			if end(e); !ended {
+				t.Error("the end of the stream would wait for itself")
+			}
+		})
 	}
 }
