@@ -143,7 +143,8 @@ func (ch *Channel) enterIdle() {
 }
 
 // leaveIdle builds the resolver and the balancer. If the resolver can't be built, the channel acts
-// as if it had been built and had reported the error.
+// as if it had been built and had reported the error. If Build panics or ends its goroutine, the
+// channel stays idle, as the program may recover.
 func (ch *Channel) leaveIdle() error {
 	ch.mu.Lock()
 	if ch.closed || ch.resolver != nil {
@@ -156,7 +157,15 @@ func (ch *Channel) leaveIdle() error {
 	ch.mu.Unlock()
 	ch.setState(connectivity.Connecting)
 	ch.node.Trace(channelz.Info, "Channel exiting idle mode", nil)
-	if err := r.start(); err != nil {
+	returned := false
+	defer func() {
+		if !returned {
+			ch.enterIdle()
+		}
+	}()
+	err := r.start()
+	returned = true
+	if err != nil {
 		logger.Warningf("%s: failed to start resolver: %v", ch.Name, err)
 		ch.resolverFailed(r, err)
 		return fmt.Errorf("failed to exit idle mode: failed to start resolver: %w", err)

@@ -64,8 +64,8 @@ func (s *Serializer) add(f func()) (queued, run bool) {
 	return true, run
 }
 
-// run runs callbacks until the queue is empty. If a callback panics, the queue stays usable in case
-// the program recovers.
+// run runs callbacks until the queue is empty. If a callback panics or ends its goroutine, the queue
+// stays usable, as the program may recover.
 func (s *Serializer) run() {
 	for done := false; !done; {
 		done = s.runBatch()
@@ -82,8 +82,9 @@ func (s *Serializer) runBatch() (done bool) {
 		return true
 	}
 	s.mu.Unlock()
+	returned := false
 	defer func() {
-		if last != nil {
+		if !returned {
 			s.abandon(last)
 		}
 	}()
@@ -96,16 +97,21 @@ func (s *Serializer) runBatch() (done bool) {
 		}
 		first.f()
 	}
+	returned = true
 	return false
 }
 
-// abandon puts the callbacks that a panic kept from running back into the queue, and lets the next
-// caller of Do or Go run it.
+// abandon puts the callbacks that a panic kept from running back into the queue. If there are
+// callbacks, a new goroutine runs them, as somebody may wait for them and nobody need ever add
+// another.
 func (s *Serializer) abandon(last *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = joined(last, s.queue)
-	s.busy = false
+	s.busy = s.queue != nil
+	if s.busy {
+		go s.run()
+	}
 }
 
 // joined joins two rings into one and returns its last entry. Either ring may be empty.

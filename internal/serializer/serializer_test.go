@@ -3,9 +3,12 @@
 package serializer
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"google.golang.org/grpc/internal/leakcheck"
 )
@@ -87,20 +90,65 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-func TestPanic(t *testing.T) {
-	var (
-		s   Serializer
-		ran bool
-	)
-	func() {
-		defer func() { _ = recover() }()
-		s.Do(func() {
-			s.Do(func() { panic("a callback") })
-			s.Do(func() { ran = true })
-		})
-	}()
-	s.Do(func() {})
-	if !ran {
-		t.Error("what came after the panic did not run")
+// TestCallbackDoesNotReturn: a callback that panics or ends its goroutine, wherever it stands in the
+// queue, keeps no other from running, and what was queued behind it needs no later call.
+func TestCallbackDoesNotReturn(t *testing.T) {
+	for name, end := range map[string]func(){
+		"panic":  func() { panic("a callback") },
+		"Goexit": runtime.Goexit,
+	} {
+		for behind := range 3 {
+			t.Run(fmt.Sprintf("%s, %d behind", name, behind), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var s Serializer
+					ran := make(chan int, behind)
+					over := make(chan struct{})
+					go func() {
+						defer close(over)
+						defer func() { _ = recover() }()
+						s.Do(func() {
+							s.Do(end)
+							for i := range behind {
+								s.Do(func() { ran <- i })
+							}
+						})
+					}()
+					<-over
+					synctest.Wait()
+					for want := range behind {
+						select {
+						case got := <-ran:
+							if got != want {
+								t.Errorf("callback %d ran, want %d", got, want)
+							}
+						default:
+							t.Errorf("callback %d did not run", want)
+						}
+					}
+					later := false
+					s.Do(func() { later = true })
+					if !later {
+						t.Error("a later callback does not run")
+					}
+				})
+			})
+		}
 	}
+}
+
+// TestCallbackQueuedByPanic: what the callback itself adds before it panics, so that it is not of
+// the same batch, runs.
+func TestCallbackQueuedByPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Serializer
+		ran := make(chan struct{}, 1)
+		func() {
+			defer func() { _ = recover() }()
+			s.Do(func() {
+				s.Go(func() { ran <- struct{}{} })
+				panic("a callback")
+			})
+		}()
+		<-ran // synctest fails the test if nothing can send
+	})
 }
