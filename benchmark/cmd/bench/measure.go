@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc/benchmark/internal/control"
 	"google.golang.org/grpc/benchmark/internal/ops"
+	"google.golang.org/grpc/benchmark/internal/ownheap"
 	"google.golang.org/grpc/benchmark/internal/sample"
 	"google.golang.org/grpc/benchmark/internal/workers"
 )
@@ -20,6 +21,7 @@ import (
 type timing struct {
 	warmup, window time.Duration
 	gogc           string // of both sides; "": as it is in this process's environment
+	heap           uint   // that both sides have of their own, in MiB
 }
 
 // profiling names the folders that profiles go to; an empty one makes none.
@@ -40,6 +42,9 @@ func measure(ctx context.Context, r row, impl workers.Impl, t timing, prof profi
 	}
 	if t.gogc != "" {
 		impl = impl.WithEnv("GOGC=" + t.gogc)
+	}
+	if t.heap > 0 {
+		impl = impl.WithEnv(fmt.Sprintf("%s=%d", ownheap.Variable, t.heap))
 	}
 	defer func() {
 		if err != nil {

@@ -18,10 +18,13 @@ type options struct {
 	seconds float64
 	warmup  float64
 	gogc    string
+	heap    uint
 	quick   bool
 	list    bool
 	prof    profiling
 }
+
+const heapHelp = "MiB of objects that clients and servers keep, all that are written in Go, beside what the calls take"
 
 func parse(args []string) (options, error) {
 	var o options
@@ -32,6 +35,7 @@ func parse(args []string) (options, error) {
 	fs.Float64Var(&o.seconds, "seconds", 2, "how long each lasts")
 	fs.Float64Var(&o.warmup, "warmup", 0.5, "seconds of load before it")
 	fs.StringVar(&o.gogc, "gogc", "", "GOGC of clients and servers, all of them, as processes with a heap of their own have it")
+	fs.UintVar(&o.heap, "heap", 0, heapHelp)
 	fs.BoolVar(&o.quick, "quick", false, "a look of about a minute: fewer rows, short measurements")
 	fs.BoolVar(&o.list, "list", false, "print the rows and end")
 	fs.StringVar(&o.prof.cpu, "cpuprofile", "", "folder for CPU profiles of clients and servers")
@@ -63,7 +67,7 @@ func parse(args []string) (options, error) {
 }
 
 func (o options) timing() timing {
-	return timing{warmup: seconds(o.warmup), window: seconds(o.seconds), gogc: o.gogc}
+	return timing{warmup: seconds(o.warmup), window: seconds(o.seconds), gogc: o.gogc, heap: o.heap}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -17,6 +17,7 @@ import (
 type peersOptions struct {
 	peers, rows, idle, steps string
 	gogc                     string
+	heap                     uint
 	pairs                    int
 	seconds, warmup          float64
 	linger                   time.Duration
@@ -37,6 +38,7 @@ func parsePeers(args []string) (peersOptions, error) {
 	fs.StringVar(&o.peers, "peers", strings.Join(peerNames(), ","), "what to measure this module beside, separated by commas")
 	fs.StringVar(&o.rows, "rows", "", "regular expression: measure the rows of calls that it matches; also the extra ones: ^scale")
 	fs.StringVar(&o.gogc, "gogc", "", "GOGC of all that are written in Go")
+	fs.UintVar(&o.heap, "heap", 0, heapHelp)
 	fs.StringVar(&o.idle, "idle", "tcp,tls", "what idle connections are over: tcp, tls; none without")
 	fs.StringVar(&o.steps, "n", "1000,3000", "numbers of idle connections, rising")
 	fs.IntVar(&o.pairs, "pairs", 5, "measurements of each row and peer, in turn with this module's")
@@ -48,7 +50,7 @@ func parsePeers(args []string) (peersOptions, error) {
 
 // rates are the options of the rates of one pair of implementations.
 func (o peersOptions) rates() options {
-	return options{pairs: o.pairs, seconds: o.seconds, warmup: o.warmup, gogc: o.gogc}
+	return options{pairs: o.pairs, seconds: o.seconds, warmup: o.warmup, gogc: o.gogc, heap: o.heap}
 }
 
 // peerRows are the rows that all peers have.

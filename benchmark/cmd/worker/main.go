@@ -11,13 +11,18 @@ import (
 	"os"
 	"os/signal"
 
+	"google.golang.org/grpc/benchmark/internal/ownheap"
 	"google.golang.org/grpc/benchmark/internal/worker"
 )
 
 func main() {
 	// An interrupt ends the program that started this one, and so the input.
 	signal.Ignore(os.Interrupt)
-	if err := worker.Run(context.Background(), os.Stdin, os.Stdout); err != nil {
+	err := ownheap.Hold()
+	if err == nil {
+		err = worker.Run(context.Background(), os.Stdin, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}

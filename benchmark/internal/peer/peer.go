@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/benchmark/internal/control"
 	"google.golang.org/grpc/benchmark/internal/load"
 	"google.golang.org/grpc/benchmark/internal/ops"
+	"google.golang.org/grpc/benchmark/internal/ownheap"
 	"google.golang.org/grpc/benchmark/internal/sample"
 	"google.golang.org/grpc/benchmark/internal/service"
 )
@@ -39,7 +40,11 @@ type Implementation struct {
 func Main(i Implementation) {
 	// An interrupt ends the program that started this one, and so the input.
 	signal.Ignore(os.Interrupt)
-	if err := Run(context.Background(), i, os.Stdin, os.Stdout); err != nil {
+	err := ownheap.Hold()
+	if err == nil {
+		err = Run(context.Background(), i, os.Stdin, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(1)
 	}
