@@ -180,11 +180,19 @@ func marshalError(err error) error {
 
 // checkLength takes over data and returns it. It fails if the length does not fit into the wire's prefix.
 func checkLength(data transport.Pieces) (transport.Pieces, error) {
-	if n := data.Len(); uint64(n) > transport.MaxMessageLen {
+	if err := lengthError(data.Len()); err != nil {
 		data.Free()
-		return transport.Pieces{}, status.Errorf(codes.ResourceExhausted, "grpc: message too large (%d bytes)", n)
+		return transport.Pieces{}, err
 	}
 	return data, nil
+}
+
+// lengthError returns an error if the wire's prefix can't announce n bytes.
+func lengthError(n int) error {
+	if uint64(n) > transport.MaxMessageLen {
+		return status.Errorf(codes.ResourceExhausted, "grpc: message too large (%d bytes)", n)
+	}
+	return nil
 }
 
 func marshal(codec encoding.CodecV2, msg any) (transport.Pieces, error) {
@@ -234,10 +242,11 @@ func compressInto(c encoding.Compressor, data transport.Pieces, to io.Writer) er
 }
 
 func checkSendSize(data *transport.Pieces, limit int) error {
-	if n := data.Len(); n > limit {
+	n := data.Len()
+	if n > limit {
 		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", n, limit)
 	}
-	return nil
+	return lengthError(n) // compression may have made it longer
 }
 
 // messageReader turns the bytes of one RPC into messages.

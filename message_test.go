@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -304,4 +305,22 @@ func FuzzMessageRead(f *testing.F) {
 			t.Errorf("a message of %d bytes", length)
 		}
 	})
+}
+
+// TestSendSizeFitsPrefix has a compressor make more of a message than its prefix can announce.
+func TestSendSizeFitsPrefix(t *testing.T) {
+	if math.MaxInt == math.MaxInt32 {
+		t.Skip("no message is as long here")
+	}
+	pieces := make(mem.BufferSlice, 64)
+	part := mem.SliceBuffer(make([]byte, 64<<20))
+	for i := range pieces {
+		pieces[i] = part
+	}
+	data := transport.PiecesOf(pieces)
+	wantCode(t, "4 GiB", checkSendSize(&data, math.MaxInt), codes.ResourceExhausted)
+	data = transport.PiecesOf(pieces[1:])
+	if err := checkSendSize(&data, math.MaxInt); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admin adds the services for administrators to a server (gRFC A38). At present
-// that is channelz.
+// Package admin adds the services for administrators to a server (gRFC A38). That is
+// channelz, and the client status discovery service (CSDS) in programs that import package xds.
 //
 // Experimental: this API may change in a later release.
 package admin

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/internal/compressornames"
 )
 
-// Identity is the grpc-encoding of messages that are not compressed. It cannot be
-// registered.
+// Identity is the grpc-encoding of messages that are not compressed. A compressor that is
+// registered with this name is not used for messages.
 const Identity = "identity"
 
 // Compressor compresses messages. It must be safe for concurrent use.

@@ -38,7 +38,7 @@ func DefaultBufferPool() BufferPool {
 // A request gets the smallest size that holds it. A request larger than all of them,
 // or one for which that size would be wasteful (above 4 KiB and more than four times
 // the request), is allocated for itself and not kept. Each size keeps at most 32 MiB,
-// and nothing beyond two garbage collections without use.
+// or one buffer if that is larger, and nothing beyond two garbage collections without use.
 func NewTieredBufferPool(sizes ...int) BufferPool { return mem.NewTiered(sizes...) }
 
 // NewBinaryTieredBufferPool is like [NewTieredBufferPool] for sizes that are powers of

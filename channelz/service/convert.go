@@ -4,6 +4,7 @@ package service
 
 import (
 	"net"
+	"strings"
 	"time"
 
 	channelzpb "google.golang.org/grpc/channelz/grpc_channelz_v1"
@@ -28,7 +29,7 @@ func each[From, To any](list []From, convert func(From) To) []To {
 
 func channelOf(d channelz.NodeData) *channelzpb.Channel {
 	c := &channelzpb.Channel{
-		Ref:       &channelzpb.ChannelRef{ChannelId: d.ID, Name: d.Name},
+		Ref:       &channelzpb.ChannelRef{ChannelId: d.ID, Name: text(d.Name)},
 		Data:      channelDataOf(d),
 		SocketRef: each(d.Sockets, socketRefOf),
 	}
@@ -38,7 +39,7 @@ func channelOf(d channelz.NodeData) *channelzpb.Channel {
 
 func subchannelOf(d channelz.NodeData) *channelzpb.Subchannel {
 	s := &channelzpb.Subchannel{
-		Ref:       &channelzpb.SubchannelRef{SubchannelId: d.ID, Name: d.Name},
+		Ref:       &channelzpb.SubchannelRef{SubchannelId: d.ID, Name: text(d.Name)},
 		Data:      channelDataOf(d),
 		SocketRef: each(d.Sockets, socketRefOf),
 	}
@@ -62,7 +63,7 @@ func childrenOf(d channelz.NodeData) (channels []*channelzpb.ChannelRef, subchan
 func channelDataOf(d channelz.NodeData) *channelzpb.ChannelData {
 	return &channelzpb.ChannelData{
 		State:                    &channelzpb.ChannelConnectivityState{State: stateOf(d.State)},
-		Target:                   d.Name,
+		Target:                   text(d.Name),
 		Trace:                    traceOf(d.Trace),
 		CallsStarted:             d.CallsStarted,
 		CallsSucceeded:           d.CallsSucceeded,
@@ -89,7 +90,7 @@ func stateOf(s connectivity.State) channelzpb.ChannelConnectivityState_State {
 
 func serverOf(d channelz.NodeData) *channelzpb.Server {
 	return &channelzpb.Server{
-		Ref: &channelzpb.ServerRef{ServerId: d.ID, Name: d.Name},
+		Ref: &channelzpb.ServerRef{ServerId: d.ID, Name: text(d.Name)},
 		Data: &channelzpb.ServerData{
 			Trace:                    traceOf(d.Trace),
 			CallsStarted:             d.CallsStarted,
@@ -102,15 +103,15 @@ func serverOf(d channelz.NodeData) *channelzpb.Server {
 }
 
 func channelRefOf(r channelz.Ref) *channelzpb.ChannelRef {
-	return &channelzpb.ChannelRef{ChannelId: r.ID, Name: r.Name}
+	return &channelzpb.ChannelRef{ChannelId: r.ID, Name: text(r.Name)}
 }
 
 func subchannelRefOf(r channelz.Ref) *channelzpb.SubchannelRef {
-	return &channelzpb.SubchannelRef{SubchannelId: r.ID, Name: r.Name}
+	return &channelzpb.SubchannelRef{SubchannelId: r.ID, Name: text(r.Name)}
 }
 
 func socketRefOf(r channelz.Ref) *channelzpb.SocketRef {
-	return &channelzpb.SocketRef{SocketId: r.ID, Name: r.Name}
+	return &channelzpb.SocketRef{SocketId: r.ID, Name: text(r.Name)}
 }
 
 func traceOf(t channelz.Trace) *channelzpb.ChannelTrace {
@@ -142,7 +143,7 @@ func socketOf(r channelz.Ref, d channelz.SocketData) *channelzpb.Socket {
 		Ref:        socketRefOf(r),
 		Local:      addressOf(d.LocalAddr),
 		Remote:     addressOf(d.RemoteAddr),
-		RemoteName: d.RemoteName,
+		RemoteName: text(d.RemoteName),
 		Security:   securityOf(d.Security),
 		Data: &channelzpb.SocketData{
 			StreamsStarted:                   d.StreamsStarted,
@@ -172,7 +173,7 @@ func codeOf(code *uint32) *wrapperspb.UInt32Value {
 }
 
 func optionOf(o channelz.SocketOption) *channelzpb.SocketOption {
-	return &channelzpb.SocketOption{Name: o.Name, Value: o.Value}
+	return &channelzpb.SocketOption{Name: text(o.Name), Value: text(o.Value)}
 }
 
 // windowOf returns nil for a listener, which has no peer and therefore no windows.
@@ -197,13 +198,17 @@ func addressOf(a net.Addr) *channelzpb.Address {
 		}}
 	case *net.UnixAddr:
 		return &channelzpb.Address{Address: &channelzpb.Address_UdsAddress_{
-			UdsAddress: &channelzpb.Address_UdsAddress{Filename: a.Name},
+			UdsAddress: &channelzpb.Address_UdsAddress{Filename: text(a.Name)},
 		}}
 	}
 	return &channelzpb.Address{Address: &channelzpb.Address_OtherAddress_{
-		OtherAddress: &channelzpb.Address_OtherAddress{Name: a.String()},
+		OtherAddress: &channelzpb.Address_OtherAddress{Name: text(a.String())},
 	}}
 }
+
+// text returns s as protobuf can carry it. Targets and the names of unix sockets, which a peer chooses, may be
+// of any bytes.
+func text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 // ipOf returns the address as 4 bytes if it is an IPv4 address, even if ip holds it in 16.
 func ipOf(ip net.IP) []byte {
@@ -217,12 +222,12 @@ func securityOf(v credentials.ChannelzSecurityValue) *channelzpb.Security {
 	switch v := v.(type) {
 	case *credentials.TLSChannelzSecurityValue:
 		return &channelzpb.Security{Model: &channelzpb.Security_Tls_{Tls: &channelzpb.Security_Tls{
-			CipherSuite:       &channelzpb.Security_Tls_StandardName{StandardName: v.StandardName},
+			CipherSuite:       &channelzpb.Security_Tls_StandardName{StandardName: text(v.StandardName)},
 			LocalCertificate:  v.LocalCertificate,
 			RemoteCertificate: v.RemoteCertificate,
 		}}}
 	case *credentials.OtherChannelzSecurityValue:
-		other := &channelzpb.Security_OtherSecurity{Name: v.Name}
+		other := &channelzpb.Security_OtherSecurity{Name: text(v.Name)}
 		if v.Value != nil {
 			if packed, err := anypb.New(v.Value); err == nil { // otherwise only the name is shown
 				other.Value = packed

@@ -155,6 +155,30 @@ func TestSocket(t *testing.T) {
 		}`)
 }
 
+// TestNamesAreUTF8 has names of any bytes, as file systems allow them.
+func TestNamesAreUTF8(t *testing.T) {
+	const odd = "/a\xff"
+	ref := channelz.Ref{Kind: channelz.Subchannel, ID: 1, Name: odd}
+	node := channelz.NodeData{Ref: ref, Children: []channelz.Ref{ref}, Sockets: []channelz.Ref{ref}, Trace: channelz.Trace{Events: []channelz.TraceEvent{{Subject: ref}}}}
+	for _, m := range []proto.Message{
+		channelOf(node), subchannelOf(node), serverOf(node),
+		socketOf(ref, channelz.SocketData{
+			LocalAddr: &net.UnixAddr{Name: odd}, RemoteAddr: oddAddr(odd), RemoteName: odd,
+			Security: &credentials.OtherChannelzSecurityValue{Name: odd},
+			Options:  []channelz.SocketOption{{Name: odd, Value: odd}},
+		}),
+	} {
+		if _, err := proto.Marshal(m); err != nil {
+			t.Errorf("%T: %v", m, err)
+		}
+	}
+}
+
+type oddAddr string
+
+func (oddAddr) Network() string  { return "odd" }
+func (a oddAddr) String() string { return string(a) }
+
 type otherAddr struct{}
 
 func (otherAddr) Network() string { return "other" }

@@ -52,7 +52,7 @@ func (c connSource) ChannelzSocket() channelz.SocketData {
 		LocalAddr: p.LocalAddr, RemoteAddr: p.Addr, RemoteName: c.remoteName,
 		StreamsStarted: st.Started, StreamsSucceeded: st.Succeeded, StreamsFailed: st.Failed,
 		MessagesSent: st.Sent, MessagesReceived: st.Received,
-		LastMessageSent: st.LastSent, LastMessageReceived: st.LastReceived,
+		KeepAlivesSent: st.KeepalivesSent, LastMessageSent: st.LastSent, LastMessageReceived: st.LastReceived,
 		LocalFlowControlWindow: int64(st.SendWindow), RemoteFlowControlWindow: int64(st.RecvWindow),
 		LastError: st.LastError, LastErrorAt: st.LastErrorAt,
 		System: c.conn.System(),

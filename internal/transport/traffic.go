@@ -120,6 +120,7 @@ type ConnStats struct {
 	Held int
 
 	SendWindow, RecvWindow uint32 // bytes, of the connection's own windows
+	KeepalivesSent         int64  // PINGs of keepalive
 	TrafficStats                  // zero unless it is watched
 }
 
@@ -127,7 +128,7 @@ func statsOf(c *h2.Conn, t *traffic) ConnStats {
 	s := c.Stats()
 	return ConnStats{
 		Parked: s.Parked, Streams: s.Streams, Held: s.Held + s.Queued + s.Reserved + s.Partial,
-		SendWindow: s.SendWindow, RecvWindow: s.RecvWindow,
+		SendWindow: s.SendWindow, RecvWindow: s.RecvWindow, KeepalivesSent: int64(s.KeepalivesSent),
 		TrafficStats: t.stats(),
 	}
 }

@@ -21,6 +21,8 @@ type keepalive struct {
 
 	armed  bool // a check will come
 	listed bool // an alarm is set for the check
+
+	asked uint32 // how many PINGs keepalive has sent
 }
 
 // isFar reports whether a check after d uses an alarm.
@@ -120,6 +122,7 @@ func (c *Conn) checkKeepalive() {
 		return
 	case protocol.KeepAsk:
 		l.core.AskAlive()
+		l.keepalive.asked++
 	}
 	l.armKeepalive(next)
 	l.unlockAndFlush()
