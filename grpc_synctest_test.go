@@ -14,6 +14,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/testutils"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 )
@@ -49,6 +52,26 @@ func TestInSynctestBubbles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestKeepalivesAreCounted reads them where channelz shows them (gRFC A14).
+func TestKeepalivesAreCounted(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
+	channelz.TurnOn()
+	synctest.Test(t, func(t *testing.T) {
+		cc := dialHealth(t, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, PermitWithoutStream: true}))
+		if _, err := healthpb.NewHealthClient(cc).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(35 * time.Second)
+		top, _ := channelz.TopChannels(channelz.Page{})
+		sub, _ := channelz.NodeByID(channelz.Subchannel, top[0].Children[0].ID)
+		if n := channelz.SocketByID(sub.Sockets[0].ID).Data().KeepAlivesSent; n != 3 {
+			t.Errorf("%d PINGs in 35 s", n)
+		}
+	})
 }
 
 func startHealth(t *testing.T) healthpb.HealthClient {
