@@ -57,6 +57,7 @@ func (h *clientHandler) Opened(*h2.Stream, bool)      {}
 func (h *clientHandler) Ready()                       { h.settle(true) }
 func (h *clientHandler) Places(n uint32)              { h.events.Places(n) }
 func (h *clientHandler) PingReceived(int, bool) error { return nil }
+func (h *clientHandler) AliveAsked()                  { (*Client)(h).traffic().keepaliveSent() }
 
 // BatchEnd implements h2.Handler.
 func (h *clientHandler) BatchEnd() {

@@ -156,6 +156,9 @@ func (h *serverHandler) PingReceived(streams int, sent bool) error {
 	return err
 }
 
+// AliveAsked implements h2.Handler.
+func (h *serverHandler) AliveAsked() { (*Server)(h).traffic().keepaliveSent() }
+
 // GoAway implements h2.Handler.
 func (h *serverHandler) GoAway(frame.ErrCode, []byte) {}
 

@@ -15,6 +15,7 @@ import (
 type traffic struct {
 	started, succeeded, failed atomic.Int64
 	sent, received             atomic.Int64 // messages
+	keepalives                 atomic.Int64 // PINGs
 
 	// In nanoseconds of Unix time, 0 for never.
 	lastStream, lastSent, lastReceived atomic.Int64
@@ -70,13 +71,19 @@ func (t *traffic) messagesReceived(n int) {
 	}
 }
 
+func (t *traffic) keepaliveSent() {
+	if t != nil {
+		t.keepalives.Add(1)
+	}
+}
+
 func (t *traffic) stats() (s TrafficStats) {
 	if t == nil {
 		return s
 	}
 	s = TrafficStats{
 		Started: t.started.Load(), Succeeded: t.succeeded.Load(), Failed: t.failed.Load(),
-		Sent: t.sent.Load(), Received: t.received.Load(),
+		Sent: t.sent.Load(), Received: t.received.Load(), KeepalivesSent: t.keepalives.Load(),
 		LastStream: timeAt(&t.lastStream), LastSent: timeAt(&t.lastSent), LastReceived: timeAt(&t.lastReceived),
 	}
 	if f := t.lastError.Load(); f != nil {
@@ -98,6 +105,7 @@ type TrafficStats struct {
 	// whatever the status of the call; else they have failed.
 	Started, Succeeded, Failed int64
 	Sent, Received             int64 // messages
+	KeepalivesSent             int64 // PINGs of keepalive, not those that measure a round trip
 
 	// The zero time stands for never.
 	LastStream, LastSent, LastReceived time.Time
@@ -120,7 +128,6 @@ type ConnStats struct {
 	Held int
 
 	SendWindow, RecvWindow uint32 // bytes, of the connection's own windows
-	KeepalivesSent         int64  // PINGs of keepalive
 	TrafficStats                  // zero unless it is watched
 }
 
@@ -128,7 +135,7 @@ func statsOf(c *h2.Conn, t *traffic) ConnStats {
 	s := c.Stats()
 	return ConnStats{
 		Parked: s.Parked, Streams: s.Streams, Held: s.Held + s.Queued + s.Reserved + s.Partial,
-		SendWindow: s.SendWindow, RecvWindow: s.RecvWindow, KeepalivesSent: int64(s.KeepalivesSent),
+		SendWindow: s.SendWindow, RecvWindow: s.RecvWindow,
 		TrafficStats: t.stats(),
 	}
 }

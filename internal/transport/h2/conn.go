@@ -44,7 +44,7 @@ type Stream struct {
 }
 
 // Handler is the role that owns a connection: the client or server code above it. The reader calls all
-// methods, one at a time. None may block or wait for anything that needs the connection to be read.
+// methods but AliveAsked, one at a time. None may block or wait for anything that needs the connection to be read.
 type Handler interface {
 	// Accept returns the stream for a field block with which the peer opens a stream. Accept sets the
 	// stream up with Init. The connection does not know the stream yet: nothing can be sent on it until
@@ -60,6 +60,8 @@ type Handler interface {
 	// PingReceived is called for each PING of the peer. An error ends the connection. streams is how
 	// many streams are open. sent says whether we sent HEADERS or DATA since the peer's last PING.
 	PingReceived(streams int, sent bool) error
+	// AliveAsked says that keepalive sends a PING. The connection's lock is held.
+	AliveAsked()
 	// GoAway says that the peer accepts no more streams. Streams above the last one that its GOAWAY
 	// named fail as unprocessed right after this call. debug is valid during the call.
 	GoAway(code frame.ErrCode, debug []byte)

@@ -53,6 +53,7 @@ func (r *spinRole) Opened(*Stream, bool)         {}
 func (r *spinRole) BatchEnd()                    {}
 func (r *spinRole) Ready()                       {}
 func (r *spinRole) PingReceived(int, bool) error { return nil }
+func (r *spinRole) AliveAsked()                  {}
 func (r *spinRole) GoAway(frame.ErrCode, []byte) {}
 func (r *spinRole) Closed(error)                 { close(r.closed) }
 

@@ -140,6 +140,8 @@ func (r *testRole) BatchEnd() {
 
 func (r *testRole) Ready() { r.add("ready") }
 
+func (r *testRole) AliveAsked() {}
+
 func (r *testRole) PingReceived(streams int, _ bool) error {
 	if r.onPing != nil {
 		return r.onPing(streams)

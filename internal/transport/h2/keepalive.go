@@ -21,8 +21,6 @@ type keepalive struct {
 
 	armed  bool // a check will come
 	listed bool // an alarm is set for the check
-
-	asked uint32 // how many PINGs keepalive has sent
 }
 
 // isFar reports whether a check after d uses an alarm.
@@ -122,7 +120,7 @@ func (c *Conn) checkKeepalive() {
 		return
 	case protocol.KeepAsk:
 		l.core.AskAlive()
-		l.keepalive.asked++
+		l.handler.AliveAsked()
 	}
 	l.armKeepalive(next)
 	l.unlockAndFlush()

@@ -102,9 +102,6 @@ func TestKeepalivePeriod(t *testing.T) {
 		}
 		time.Sleep(10*time.Second + time.Millisecond)
 		p.want("PING alive")
-		if n := p.conn.Stats().KeepalivesSent; n != 6 {
-			t.Errorf("%d PINGs of keepalive are counted", n)
-		}
 		time.Sleep(24 * time.Second)
 		p.want()
 		time.Sleep(time.Second)

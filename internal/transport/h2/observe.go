@@ -34,8 +34,6 @@ type Stats struct {
 
 	SendWindow uint32 // bytes that we may send
 	RecvWindow uint32 // bytes that the peer may send
-
-	KeepalivesSent uint32 // PINGs of keepalive, not those that measure a round trip
 }
 
 // Stats returns the state of the connection. It may be called at any time, also after the end.
@@ -49,11 +47,11 @@ func (c *Conn) Stats() Stats {
 	l := c.lock()
 	defer l.unlock()
 	if l.core.IsDead() {
-		return Stats{KeepalivesSent: l.keepalive.asked}
+		return Stats{}
 	}
 	at := l.core.State()
 	s.Streams, s.Held, s.Queued = at.Streams, int(at.Held), at.Queued
-	s.SendWindow, s.RecvWindow, s.KeepalivesSent = at.SendWindow, at.RecvWindow, l.keepalive.asked
+	s.SendWindow, s.RecvWindow = at.SendWindow, at.RecvWindow
 	return s
 }
 
