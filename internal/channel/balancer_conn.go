@@ -24,7 +24,7 @@ func (b *balancerWrapper) NewSubConn(addrs []resolver.Address, opts balancer.New
 		return nil, ErrClosing
 	}
 	if sub.unscale == nil {
-		sub.scaleTo(int(b.ch.scale.Load())) // it may have changed before useScale could see sub
+		sub.rescale() // the limit may have changed before Channel.rescale could see sub
 	}
 	return sub, nil
 }

@@ -152,8 +152,14 @@ type place struct {
 // healthState is what a subchannel keeps while it watches its server's health (gRFC A17). The lock
 // of the subchannel guards it.
 type healthState struct {
-	cancel context.CancelFunc             // ends the watch; nil while there is none
-	turn   *func(b balancer.SubConnState) // the listener that is registered; its address identifies it
+	state healthWatch                    // sets the subchannel's state
+	heard healthWatch                    // tells the listener
+	turn  *func(b balancer.SubConnState) // the listener that is registered; its address identifies it
+}
+
+// healthWatch is a watch of the server's health on the subchannel's current connection.
+type healthWatch struct {
+	cancel context.CancelFunc // ends the watch; nil while there is none
 }
 
 // subConnCreds are the credentials that a balancer set for one subchannel, in place of the

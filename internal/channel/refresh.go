@@ -3,6 +3,7 @@
 package channel
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -28,7 +29,8 @@ func (r *resolverWrapper) refreshed(built resolver.Resolver) resolver.Resolver {
 	if _, never := built.(static.Resolver); never || r.ch.opts.ResolveEvery <= 0 {
 		return built
 	}
-	f := &refreshing{Resolver: built, every: r.ch.opts.ResolveEvery, ask: r.resolveNow}
+	every := min(r.ch.opts.ResolveEvery, math.MaxInt64/2) // pause adds to it
+	f := &refreshing{Resolver: built, every: every, ask: r.resolveNow}
 	f.mu.Lock()
 	f.timer = time.AfterFunc(f.pause(), f.again)
 	f.mu.Unlock()

@@ -96,24 +96,29 @@ func (ch *Channel) useConfigAndUnlock(r *resolverWrapper, old *Config, sc *Servi
 	c := old.with(sc, s)
 	ch.config.Store(c)
 	ch.answeredLocked()
+	rescaled := ch.opts.Scale && ch.scale.Swap(int32(sc.scale)) != int32(sc.scale)
 	ch.mu.Unlock()
 	if old != nil && old != c {
 		old.selector.end()
 	}
-	if ch.opts.Scale {
-		ch.useScale(sc.scale)
+	if rescaled {
+		ch.rescale()
 	}
 }
 
 // dropSelectorLocked removes and returns the Selector of a resolver that is about to be closed; nil
-// if it has none. If it had one, RPCs then wait for the answer of the next resolver.
+// if it has none. If it had one, or brought no valid service config, RPCs then wait for the answer
+// of the next resolver.
 func (ch *Channel) dropSelectorLocked() *selectorTurn {
 	c := ch.config.Load()
-	if c == nil || c.selector == nil {
+	if c != nil && c.selector == nil {
 		return nil
 	}
 	ch.config.Store(nil)
 	ch.resolved = ch.closed
+	if c == nil {
+		return nil
+	}
 	return c.selector
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 // TestEnsureConfigDuringUpdate: the fallback does not replace a service config that arrives at the
@@ -29,4 +30,36 @@ func TestEnsureConfigDuringUpdate(t *testing.T) {
 			t.Fatal("the service config is lost")
 		}
 	}
+}
+
+// TestConfigAfterInvalidAndIdle: an invalid service config is an answer of the resolver that brought
+// it. After idle mode, RPCs wait for the next resolver's, unless the channel is closed.
+func TestConfigAfterInvalidAndIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &Channel{opts: &Options{Fallback: NoServiceConfig}}
+		ch.answered() // without a service config
+		if c, waited, err := ch.awaitConfig(t.Context()); c != emptyConfig || waited || err != nil {
+			t.Errorf("after an invalid config: %v, waited: %t, %v", c, waited, err)
+		}
+		ch.enterIdle()
+		ch.resolver = &resolverWrapper{ch: ch}
+		sc := &ServiceConfig{}
+		got := make(chan *Config, 1)
+		go func() {
+			c, _, _ := ch.awaitConfig(t.Context())
+			got <- c
+		}()
+		synctest.Wait()
+		ch.useConfig(ch.resolver, sc, nil)
+		if c := <-got; !c.holds(sc) {
+			t.Error("an RPC after idle mode did not wait for the resolver")
+		}
+
+		closed := &Channel{opts: &Options{}, closed: true}
+		closed.answered()
+		closed.detach()
+		if c, waited, err := closed.awaitConfig(t.Context()); c != emptyConfig || waited || err != nil {
+			t.Errorf("a closed channel: %v, waited: %t, %v", c, waited, err)
+		}
+	})
 }

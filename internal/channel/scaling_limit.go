@@ -21,7 +21,7 @@ func (sub *Subchannel) followScale() {
 			return
 		}
 	}
-	sub.scaleTo(int(sub.ch.scale.Load()))
+	sub.rescale()
 }
 
 // unfollowScale ends what followScale began.
@@ -31,32 +31,42 @@ func (sub *Subchannel) unfollowScale() {
 	}
 }
 
-// useScale makes n, the service config's limit, the limit of all subchannels that have none of
-// their own.
-func (ch *Channel) useScale(n int) {
-	if ch.scale.Swap(int32(n)) == int32(n) {
-		return
-	}
+// rescale makes the service config's limit, which has changed, the limit of all subchannels that
+// have none of their own.
+func (ch *Channel) rescale() {
 	ch.mu.Lock()
 	list := slices.Clone(ch.subConns)
 	ch.mu.Unlock()
 	for _, sub := range list {
 		if sub.unscale == nil {
-			sub.scaleTo(n)
+			sub.rescale()
 		}
 	}
 }
 
-// scaleTo sets the subchannel's limit to n, brought between scaling.Default and Options.MaxScale.
+// rescale sets the subchannel's limit to the service config's. It reads that with mu held, so that
+// of calls at once the last one does not set a limit that has been replaced.
+func (sub *Subchannel) rescale() {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.scaleToLocked(int(sub.ch.scale.Load()))
+}
+
+// scaleTo sets the subchannel's limit to n, its own.
 func (sub *Subchannel) scaleTo(n int) {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.scaleToLocked(n)
+}
+
+// scaleToLocked sets the limit to n, brought between scaling.Default and Options.MaxScale.
+func (sub *Subchannel) scaleToLocked(n int) {
 	most := sub.ch.opts.MaxScale
 	if most <= 0 {
 		most = maxScale
 	}
 	n = min(max(n, scaling.Default), most)
 	sub.node.SetMaxConnections(n)
-	sub.mu.Lock()
-	defer sub.mu.Unlock()
 	s := sub.scale.Load()
 	if s == nil {
 		if n == scaling.Default {

@@ -35,21 +35,24 @@ func (sub *Subchannel) startHealthCheckLocked(l *Link) bool {
 	if watch == nil {
 		return false
 	}
-	sub.watchLocked(l, watch, service, func(s connectivity.State, reason error) {
+	sub.health.state.end()
+	sub.health.state.cancel = sub.watch(l, watch, service, func(s connectivity.State, reason error) {
 		sub.mu.Lock()
 		defer sub.mu.Unlock()
-		if sub.current == l {
-			sub.setStateLocked(s, reason)
+		if sub.current != l {
+			return
 		}
+		if s != connectivity.Ready {
+			sub.dropListenerLocked()
+		}
+		sub.setStateLocked(s, reason)
 	})
 	return true
 }
 
-// watchLocked starts a watch on l, which ends when the connection is lost or another watch starts.
-func (sub *Subchannel) watchLocked(l *Link, watch healthcheck.Func, service string, report func(connectivity.State, error)) {
-	sub.endWatchLocked()
+// watch starts a watch on l, and returns the function that ends it.
+func (sub *Subchannel) watch(l *Link, watch healthcheck.Func, service string, report func(connectivity.State, error)) context.CancelFunc {
 	ctx, cancel := context.WithCancel(context.Background())
-	sub.health.cancel = cancel
 	go func() {
 		defer cancel()
 		err := watch(ctx, healthcheck.Params{
@@ -64,18 +67,26 @@ func (sub *Subchannel) watchLocked(l *Link, watch healthcheck.Func, service stri
 			logger.Infof("%s: health check of %s: %v", sub.ch.Name, l.addr.Addr, err)
 		}
 	}()
+	return cancel
 }
 
-func (sub *Subchannel) endWatchLocked() {
-	if sub.health.cancel != nil {
-		sub.health.cancel()
-		sub.health.cancel = nil
+// end ends the watch, if there is one.
+func (w *healthWatch) end() {
+	if w.cancel != nil {
+		w.cancel()
+		w.cancel = nil
 	}
 }
 
 func (sub *Subchannel) stopHealthCheckLocked() {
-	sub.endWatchLocked()
-	sub.health = healthState{}
+	sub.health.state.end()
+	sub.dropListenerLocked()
+}
+
+// dropListenerLocked forgets the listener, which hears nothing more, and ends its watch.
+func (sub *Subchannel) dropListenerLocked() {
+	sub.health.heard.end()
+	sub.health.turn = nil
 }
 
 // RegisterHealthListener implements balancer.SubConn.
@@ -85,9 +96,8 @@ func (sub *Subchannel) RegisterHealthListener(listener func(balancer.SubConnStat
 	if sub.state != connectivity.Ready {
 		return // the balancer registers again when it hears of Ready
 	}
-	sub.endWatchLocked()
+	sub.dropListenerLocked()
 	if listener == nil {
-		sub.health.turn = nil
 		return
 	}
 	turn := &listener
@@ -102,26 +112,30 @@ func (sub *Subchannel) RegisterHealthListener(listener func(balancer.SubConnStat
 }
 
 // watchForLocked starts a watch on the current connection that tells the listener the server's
-// health.
+// health. It ends an earlier one.
 func (sub *Subchannel) watchForLocked(turn *func(balancer.SubConnState), watch healthcheck.Func, service string) {
-	sub.watchLocked(sub.current, watch, service, func(s connectivity.State, reason error) {
+	sub.health.heard.end()
+	l := sub.current
+	sub.health.heard.cancel = sub.watch(l, watch, service, func(s connectivity.State, reason error) {
 		sub.mu.Lock()
 		defer sub.mu.Unlock()
-		sub.tellHealthLocked(turn, s, reason)
+		if sub.current == l {
+			sub.tellHealthLocked(turn, s, reason)
+		}
 	})
 }
 
-// moveHealthCheckLocked moves the watch, if there is one, to the connection that has become the
+// moveHealthCheckLocked moves the watches, if there are any, to the connection that has become the
 // current one.
 func (sub *Subchannel) moveHealthCheckLocked() {
-	if sub.health.cancel == nil {
+	if sub.health.state.cancel != nil {
+		sub.startHealthCheckLocked(sub.current)
+	}
+	if sub.health.heard.cancel == nil {
 		return
 	}
-	turn := sub.health.turn
-	if turn == nil {
-		sub.startHealthCheckLocked(sub.current)
-	} else if service, watch := sub.healthService(); watch != nil {
-		sub.watchForLocked(turn, watch, service)
+	if service, watch := sub.healthService(); watch != nil {
+		sub.watchForLocked(sub.health.turn, watch, service)
 	}
 }
 
