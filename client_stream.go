@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/channel"
@@ -44,6 +45,8 @@ type clientStream struct {
 	lost    error
 	failed  error // the error that it was finished with; nil for success
 	context *clientContext
+
+	aborted atomic.Pointer[error] // what abort or abandon ends the RPC with; stored before own is cancelled
 
 	next, prev *clientStream // in the channel's list, whose lock guards them
 }
@@ -119,7 +122,6 @@ func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *S
 func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	err := cs.begin(config)
 	if err == nil {
-		cs.tellBegun()
 		cs.own.parent = cs.ctx
 		cs.ctx = &cs.own
 		cs.own.begun = cs.hedging != nil    // a hedge may end another one that still waits
@@ -138,6 +140,7 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 		cs.abort(ErrClientConnClosing)
 		return nil, ErrClientConnClosing
 	}
+	cs.tellBegun() // not earlier: another goroutine may use the stream from now on
 	if cs.own.parent.Done() == nil {
 		return cs, nil
 	}
@@ -208,7 +211,7 @@ var errSentLast = status.Error(codes.Internal, "SendMsg called after CloseSend")
 // SendMsg implements ClientStream.
 func (cs *clientStream) SendMsg(m any) error {
 	if cs.sentLast {
-		cs.finish(errSentLast) // the server need not go on
+		_ = cs.finish(errSentLast) // the server need not go on
 		return errSentLast
 	}
 	switch err := cs.cancelled(); {
@@ -224,7 +227,7 @@ func (cs *clientStream) SendMsg(m any) error {
 	}
 	out, err := w.write(m)
 	if err != nil {
-		cs.finish(err)
+		_ = cs.finish(err)
 		return err
 	}
 	if cs.desc.ClientStreams {
@@ -319,8 +322,7 @@ func (cs *clientStream) RecvMsg(m any) error {
 		return err
 	}
 	if err := cs.awaitHedges(); err != nil {
-		cs.finish(err)
-		return err
+		return cs.finish(err)
 	}
 	for {
 		a := cs.source()
@@ -333,15 +335,13 @@ func (cs *clientStream) RecvMsg(m any) error {
 			cs.last.receives = true
 			return nil
 		case err == nil:
-			cs.finish(nil)
-			return nil
+			return cs.finish(nil)
 		case !errors.Is(err, io.EOF) && !a.gotMessage:
 			if err = cs.tryAgain(a, err); err == nil {
 				continue
 			}
 		}
-		cs.finish(err)
-		return err
+		return cs.finish(err)
 	}
 }
 
@@ -381,7 +381,7 @@ func (cs *clientStream) receiveFrom(a *attempt, m any) error {
 // Header implements ClientStream.
 func (cs *clientStream) Header() (metadata.MD, error) {
 	if err := cs.awaitHedges(); err != nil {
-		cs.finish(err)
+		_ = cs.finish(err)
 		return nil, nil
 	}
 	for {
@@ -400,7 +400,7 @@ func (cs *clientStream) Header() (metadata.MD, error) {
 		} else if !cs.desc.ServerStreams {
 			err = errNoReply
 		}
-		cs.finish(err) // no message will come
+		_ = cs.finish(err) // no message will come
 		return nil, nil
 	}
 }

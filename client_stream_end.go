@@ -33,17 +33,26 @@ func (cs *clientStream) cancelled() error {
 		}
 		return nil
 	}
-	err := status.FromContextError(context.Canceled).Err()
-	cs.abort(err)
+	cs.abort(status.FromContextError(context.Canceled).Err())
 	cs.awaitEnd()
-	return err
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.failed
 }
 
-// abort ends the RPC with err.
+// abort ends the RPC with err, unless it ends with another error already.
 func (cs *clientStream) abort(err error) {
+	err = cs.abortion(err)
 	cs.own.cancel() // ends the wait of a retry, which holds mu
 	cs.current().Fail(err)
 	cs.finishOnce(err)
+}
+
+// abortion returns the error of the first call of abort or abandon, which may be this one, with err. The
+// caller stores it before it cancels own: a goroutine that notices only the cancellation says how the RPC ends.
+func (cs *clientStream) abortion(err error) error {
+	cs.aborted.CompareAndSwap(nil, &err)
+	return *cs.aborted.Load()
 }
 
 // abandon ends the RPC with err because its channel is closed. It runs none of the program's own code, as its
@@ -51,6 +60,7 @@ func (cs *clientStream) abort(err error) {
 // functions are told by another goroutine. So is all else if a retry is under way, which may run such code
 // while it holds mu, or if the RPC is hedged, as markLocked waits for its attempts.
 func (cs *clientStream) abandon(err error) {
+	err = cs.abortion(err)
 	cs.own.cancel()
 	if cs.hedges != nil || !cs.mu.TryLock() {
 		go cs.abort(err)
@@ -60,7 +70,7 @@ func (cs *clientStream) abandon(err error) {
 	cs.mu.Unlock()
 	if first {
 		a.Fail(err)
-		go cs.tellFinished(a, stop, err)
+		go cs.tellFinished(a, stop)
 	}
 }
 
@@ -73,11 +83,19 @@ func (cs *clientStream) awaitEnd() {
 }
 
 // finish ends the RPC, unless it has ended already. io.EOF stands for success. When it returns,
-// everybody but the OnFinish functions has been told.
-func (cs *clientStream) finish(err error) {
+// everybody but the OnFinish functions has been told. It returns the error that the RPC has failed with, or
+// err if it has not failed. A deadline that has passed does not replace err: err is the server's status if
+// that arrived earlier.
+func (cs *clientStream) finish(err error) error {
 	if !cs.finishOnce(err) {
 		cs.awaitEnd()
 	}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.failed == nil || status.Code(cs.failed) == codes.DeadlineExceeded {
+		return err
+	}
+	return cs.failed
 }
 
 // finishOnce is finish for callers that report nothing to the program, and so need not wait for another
@@ -90,19 +108,23 @@ func (cs *clientStream) finishOnce(err error) bool {
 	a, stop, first := cs.markLocked(err)
 	cs.mu.Unlock()
 	if first {
-		cs.tellFinished(a, stop, err)
+		cs.tellFinished(a, stop)
 	}
 	return first
 }
 
-// markLocked records that the RPC ends with err, or with success if err is nil. If first is true, the
-// caller must unlock mu and then call tellFinished with last, the last attempt, and stop, which ends the
-// watch of the context.
+// markLocked records that the RPC ends with err, or with success if err is nil. An error of an RPC that abort
+// is about to end may only come of that, so the error that was given to abort takes its place. If first is
+// true, the caller must unlock mu and then call tellFinished with last, the last attempt, and stop, which ends
+// the watch of the context.
 func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, first bool) {
 	if cs.finished {
 		return nil, nil, false
 	}
 	cs.ending.Lock()
+	if cause := cs.aborted.Load(); cause != nil && err != nil {
+		err = *cause
+	}
 	cs.finished, cs.failed = true, err
 	if cs.hedges != nil {
 		cs.hedges.endLocked()
@@ -112,7 +134,8 @@ func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, 
 }
 
 // tellFinished tells everybody of the end that markLocked recorded. The caller must not hold mu.
-func (cs *clientStream) tellFinished(a *attempt, stop func() bool, err error) {
+func (cs *clientStream) tellFinished(a *attempt, stop func() bool) {
+	err := cs.failed // it does not change any more
 	if stop != nil {
 		stop()
 	}

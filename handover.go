@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// heldOption is an option of package experimental/streams. It is given the stream when the stream
-// begins, and knows the type of the messages that the stream receives.
+// heldOption is an option of package experimental/streams. It is given the stream once messages
+// can be sent on it, and knows the type of the messages that the stream receives.
 type heldOption interface {
 	StreamBegun(handover.Client)
 	NewMessage() any

@@ -233,6 +233,27 @@ func TestHedgedStreamTooLargeMeanwhile(t *testing.T) {
 	st.Trailer().Set("a", "map")
 }
 
+// TestHedgedStreamFails: SendMsg fails the RPC while the attempt that counts has no answer yet. RecvMsg then
+// returns the same error.
+func TestHedgedStreamFails(t *testing.T) {
+	a, cc := hedgedChannel(t, "hang", hedging(2, "3600s", `"UNAVAILABLE"`, ""))
+	st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod, MaxRetryRPCBufferSize(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-a.arrived
+	if err := st.SendMsg(&text{Value: "123456789"}); err != nil { // makes the attempt count
+		t.Fatal(err)
+	}
+	want := st.SendMsg("not a message")
+	wantCode(t, "SendMsg", want, codes.Internal)
+	for range 2 {
+		if err := st.RecvMsg(new(text)); err != want {
+			t.Errorf("RecvMsg: %v, want %v", err, want)
+		}
+	}
+}
+
 // An attempt with response headers is the one that counts.
 func TestHedgedStreamHeaders(t *testing.T) {
 	a, cc := hedgedChannel(t, "hang headers ok", hedging(2, "0.001s", `"UNAVAILABLE"`, ""))

@@ -93,7 +93,7 @@ type heldOption[Req, Res any] struct {
 	c *Client[Req, Res]
 }
 
-// StreamBegun is called when the RPC begins, and again when an interceptor begins it anew. Interceptors
+// StreamBegun is called when the RPC has begun, and again when an interceptor begins it anew. Interceptors
 // do that within a call of one of the stream's methods.
 func (o heldOption[Req, Res]) StreamBegun(h handover.Client) { o.c.begun.Store(h) }
 

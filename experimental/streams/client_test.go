@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/experimental/streams"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -285,6 +286,80 @@ func TestClientRetries(t *testing.T) {
 	}
 	if err := await(t, over, "OnDone"); err != nil || c.Trailer().Get("k") == nil {
 		t.Error(err, c.Trailer())
+	}
+}
+
+// anew is a stream that begins another RPC, once, when its own has failed.
+type anew struct {
+	grpc.ClientStream
+	begin func() (grpc.ClientStream, error)
+}
+
+func (a *anew) RecvMsg(m any) error {
+	err := a.ClientStream.RecvMsg(m)
+	if a.begin == nil || status.Code(err) != codes.Unavailable {
+		return err
+	}
+	begin := a.begin
+	a.begin = nil
+	next, err := begin()
+	if err != nil {
+		return err
+	}
+	a.ClientStream = next
+	return next.RecvMsg(m)
+}
+
+// tagging is a stats handler that calls a function for each attempt that begins.
+type tagging func()
+
+func (f tagging) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { f(); return ctx }
+func (tagging) HandleRPC(context.Context, stats.RPCStats)                         {}
+func (tagging) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (tagging) HandleConn(context.Context, stats.ConnStats)                       {}
+
+// The program sends while an interceptor begins the RPC anew: there is no stream yet that could take it.
+func TestClientBegunAnew(t *testing.T) {
+	var (
+		calls, begun atomic.Int32
+		release      = make(chan struct{})
+		over         = make(chan error, 1)
+		c            *talker
+	)
+	r := newRig(t, &service{duplex: func(duplex) error {
+		<-release
+		if calls.Add(1) == 1 {
+			return status.Error(codes.Unavailable, "not yet")
+		}
+		return nil
+	}})
+	tag := tagging(func() {
+		if begun.Add(1) == 2 {
+			if err := c.TrySend(&request{}); err == nil {
+				t.Error("sent while there is no stream")
+			}
+		}
+	})
+	intercept := func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		begin := func() (grpc.ClientStream, error) { return next(ctx, d, cc, method, opts...) }
+		st, err := begin()
+		return &anew{st, begin}, err
+	}
+	cc, err := grpc.NewClient(r.cc.Target(), grpc.WithTransportCredentials(plain()), grpc.WithStatsHandler(tag), grpc.WithStreamInterceptor(intercept))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cc.Close()
+	c, err = streams.OpenBidi(&talkerCalls{OnDone: func(_ *talker, err error) { over <- err }}, nil,
+		func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
+			return clientOf(cc).FullDuplexCall(r.ctx, o)
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	if err := await(t, over, "OnDone"); err != nil || begun.Load() != 2 {
+		t.Error(err, begun.Load())
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/internal/clock"
 )
 
-// idleness makes a channel idle after timeout without an RPC. It costs two atomic additions for
+// idleness makes a channel idle after timeout without an RPC. It costs two atomic operations for
 // each RPC, and one alarm for each channel that is not idle.
 type idleness struct {
 	// Immutable.
@@ -49,8 +49,18 @@ func (i *idleness) begin() {
 
 // end counts the end of an RPC.
 func (i *idleness) end() {
-	if i.active.Add(-1) == 0 && i.timeout > 0 {
-		i.lastUsed.Store(clock.Now())
+	if i.timeout <= 0 {
+		i.active.Add(-1)
+		return
+	}
+	for {
+		n := i.active.Load()
+		if n == 1 {
+			i.lastUsed.Store(clock.Now()) // before Ring finds no RPC
+		}
+		if i.active.CompareAndSwap(n, n-1) {
+			return
+		}
 	}
 }
 

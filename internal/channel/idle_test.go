@@ -3,6 +3,7 @@
 package channel
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -82,6 +83,28 @@ func TestIdlenessNever(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
+}
+
+// TestIdlenessEnd: whoever finds no RPC also finds when the last one ended.
+func TestIdlenessEnd(t *testing.T) {
+	i := &idleness{timeout: time.Hour, owner: &modes{}}
+	i.start()
+	i.begin()
+	i.end()
+	defer i.close()
+	for range 20_000 {
+		i.lastUsed.Store(0)
+		i.begin()
+		var ended sync.WaitGroup
+		ended.Go(i.end)
+		for i.rpcs() > 0 {
+			runtime.Gosched()
+		}
+		if i.lastUsed.Load() == 0 {
+			t.Fatal("no RPC, but its end is not noted")
+		}
+		ended.Wait()
+	}
 }
 
 // TestIdlenessRace has RPCs begin while the timer fires. Whenever one runs the mode must
