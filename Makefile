@@ -30,6 +30,11 @@ NESTED := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -
 # Those that `make lint` checks.
 LINTED := $(NESTED) thirdparty/transports thirdparty/etcd
 
+# Packages of this module that are otherwise with the race detector.
+RACED = $(filter-out $(NESTED:%=./%/%),$(sort $(dir $(shell grep -rlE --include='*.go' '^//go:build .*\brace\b' .))))
+
+VET_NESTED := go vet ./...
+
 # Packages of this module that have benchmarks.
 BENCHED = $(filter-out ./thirdparty/% $(NESTED:%=./%/%),$(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Benchmark' .))))
 
@@ -56,10 +61,13 @@ test: ## run all tests, and those of the transport again with the plain reader
 	bash tools/test.sh $(TESTFLAGS) ./...
 	$(UNPOOL) bash tools/test.sh $(TESTFLAGS) $(POOLED)
 	bash tools/test.sh $(TESTFLAGS) -tags grpctrace $(TRACED)
-	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go vet ./... && bash $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
+	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && $(VET_NESTED) && bash $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
 
-race: TESTFLAGS += -race
+# What make test has vetted is not vetted again, but for what only a build with the race detector has.
+race: TESTFLAGS += -race -vet=off
+race: VET_NESTED := true
 race: test ## the same under the race detector, where pools also check how they are used
+	go vet -race $(RACED)
 
 lint: $(BIN)/golangci-lint ## check style, mistakes and who may import whom
 	$(BIN)/golangci-lint run ./...
