@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"time"
 
 	"google.golang.org/grpc/internal/readyreader"
@@ -117,7 +116,7 @@ func (a *arrival) sniff() error {
 		case err == nil && !a.isStuck():
 		case err == nil:
 			return errors.New("it does not acknowledge SETTINGS")
-		case !errors.Is(err, os.ErrDeadlineExceeded):
+		case !readyreader.Again(err):
 			return err
 		case a.mayWait() && !said && time.Now().Before(end):
 			said, a.owed = true, true

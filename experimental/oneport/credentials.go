@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // Credentials returns the credentials for the grpc.Server behind a [Port]. They accept connections as
@@ -69,6 +70,9 @@ type conn struct {
 	net.Conn
 	auth credentials.AuthInfo // nil in plain text
 }
+
+// CloseWrite closes the connection for writing, if the connection below can do that.
+func (c *conn) CloseWrite() error { return readyreader.CloseWrite(c.Conn) }
 
 // SharesPort tells package transport that the port also serves protocols other than gRPC, by other servers.
 func (*conn) SharesPort() {}

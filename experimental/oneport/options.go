@@ -60,7 +60,13 @@ func (o Options) config() (*tls.Config, error) {
 	if get := c.GetConfigForClient; get != nil {
 		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			hello.Conn = tlsconn.Underlying(hello.Conn)
-			return get(hello)
+			its, err := get(hello)
+			if its == nil || err != nil {
+				return nil, err
+			}
+			its = its.Clone()
+			tlsconn.ShowSocket(its)
+			return its, nil
 		}
 	}
 	return c, nil

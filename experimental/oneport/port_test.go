@@ -17,6 +17,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -100,7 +101,7 @@ func start(t *testing.T, secure bool, set ...func(*rig, *net.Listener)) *rig {
 	for _, f := range set {
 		f(r, &lis)
 	}
-	if secure {
+	if secure && r.opts.TLS == nil {
 		r.opts.TLS = &tls.Config{Certificates: []tls.Certificate{identity()}}
 	}
 	if r.port, err = New(lis, r.opts); err != nil {
@@ -663,5 +664,70 @@ func TestCredentials(t *testing.T) {
 	}
 	if c.Info().SecurityProtocol != "tls" {
 		t.Error(c.Info())
+	}
+}
+
+// TestCallbacksSeeSocket: also those of a configuration that GetConfigForClient returns see the listener's connection.
+func TestCallbacksSeeSocket(t *testing.T) {
+	var seen []net.Conn
+	own := &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		seen = append(seen, hello.Conn)
+		return &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			seen = append(seen, hello.Conn)
+			id := identity()
+			return &id, nil
+		}, NextProtos: []string{"h2"}}, nil
+	}}
+	r := start(t, true, func(r *rig, _ *net.Listener) { r.opts.TLS = own })
+	cc := r.channel()
+	defer cc.Close()
+	r.check(cc)
+	for _, c := range seen {
+		if _, ok := c.(*net.TCPConn); !ok {
+			t.Errorf("a callback saw a %T", c)
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("%d callbacks", len(seen))
+	}
+}
+
+// ownTimeouts is a connection whose deadlines are reported by an error of its own.
+type ownTimeouts struct{ net.Conn }
+
+type ownTimeout struct{}
+
+func (ownTimeout) Error() string   { return "out of time" }
+func (ownTimeout) Timeout() bool   { return true }
+func (ownTimeout) Temporary() bool { return true }
+
+func (c *ownTimeouts) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ownTimeout{}
+	}
+	return n, err
+}
+
+// TestTimeoutsOfItsOwn: a client that waits for the server's SETTINGS gets them whatever error says that it waits.
+func TestTimeoutsOfItsOwn(t *testing.T) {
+	r := start(t, false, func(_ *rig, lis *net.Listener) {
+		*lis = testutils.WrapListener{Listener: *lis, Wrap: func(c net.Conn) net.Conn { return &ownTimeouts{c} }}
+	})
+	c := r.talk()
+	c.say(hello())
+	if h, _ := c.hear(); h.Type != frame.Settings {
+		t.Errorf("first of all %+v", h)
+	}
+}
+
+// TestClosesOneDirection: the server's connection lets its end be told before it is closed.
+func TestClosesOneDirection(t *testing.T) {
+	near, far := testutils.Sockets(t, "tcp")
+	if err := (&conn{Conn: near}).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := far.Read(make([]byte, 1)); err != io.EOF {
+		t.Error(err)
 	}
 }

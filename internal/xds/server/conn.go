@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/xds/handshake"
 )
@@ -26,6 +27,9 @@ func (c *conn) Close() error {
 	c.listener.forget(c)
 	return err
 }
+
+// CloseWrite closes the connection for writing, if the connection below can do that.
+func (c *conn) CloseWrite() error { return readyreader.CloseWrite(c.Conn) }
 
 // XDSHandshake implements handshake.Conn.
 func (c *conn) XDSHandshake() (s *handshake.Server, below net.Conn, deadline time.Time) {

@@ -3,10 +3,12 @@
 package server
 
 import (
+	"io"
 	"net"
 	"testing"
 	"testing/synctest"
 
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
@@ -73,4 +75,15 @@ func TestSilentPeerHoldsUpNobody(t *testing.T) {
 		}
 		wantConns(t, l.current, 0, 0)
 	})
+}
+
+// TestClosesOneDirection: a connection lets its end be told before it is closed.
+func TestClosesOneDirection(t *testing.T) {
+	near, far := testutils.Sockets(t, "tcp")
+	if err := (&conn{Conn: near}).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := far.Read(make([]byte, 1)); err != io.EOF {
+		t.Error(err)
+	}
 }
