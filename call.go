@@ -109,6 +109,19 @@ func (u *unaryCall) invoke(ctx context.Context, cc *ClientConn, method string, r
 
 // run makes attempts until one of them decides the RPC. It returns that attempt, or the last one.
 func (u *unaryCall) run(req, reply any) (*attempt, error) {
+	returned := false
+	defer func() {
+		if !returned {
+			u.exited(&u.attempt)
+		}
+	}()
+	last, err := u.attempts(req, reply)
+	returned = true
+	return last, err
+}
+
+// attempts is run without the care for panics.
+func (u *unaryCall) attempts(req, reply any) (*attempt, error) {
 	var err error
 	if u.hedging == nil && !u.tellsMessages() { // other hedges and stats handlers may use the message later
 		u.writer.lend = lendAwhile

@@ -310,6 +310,16 @@ func (r *clientCall) end(a *attempt, err error) {
 	r.tellEnd(a, err)
 }
 
+// exited ends an RPC that is left by a panic or runtime.Goexit in the program's code, as in a codec or a stats
+// handler. It may be recovered above. a is the RPC's attempt.
+func (r *clientCall) exited(a *attempt) {
+	defer r.finish(a, errUnreturned) // also if a stats handler panics again
+	if a.ctx != nil {                // it was begun
+		a.Fail(errUnreturned)
+		r.end(a, errUnreturned)
+	}
+}
+
 // receive takes the only response of an attempt, and then its status.
 func (r *clientCall) receive(a *attempt, reply any) error {
 	m, err := a.Stream.Recv()
@@ -383,19 +393,27 @@ type telemetryPlugin struct {
 
 func (p *telemetryPlugin) unary(ctx context.Context, method string, req, reply any, cc *ClientConn, next UnaryInvoker, opts ...CallOption) error {
 	ctx, call := p.channel.BeginCall(ctx, telemetry.CallInfo{Method: method, Static: isStatic(opts)})
-	err := next(ctx, method, req, reply, cc, opts...)
-	call.End(err)
+	err := errUnreturned
+	defer func() { call.End(err) }()
+	err = next(ctx, method, req, reply, cc, opts...)
 	return err
 }
 
 func (p *telemetryPlugin) stream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method string, next Streamer, opts ...CallOption) (ClientStream, error) {
 	ctx, call := p.channel.BeginCall(ctx, telemetry.CallInfo{Method: method, Static: isStatic(opts)})
+	err := errUnreturned
+	defer func() {
+		if err != nil {
+			call.End(err) // if no RPC was begun, nothing has called OnFinish
+		}
+	}()
 	s, err := next(ctx, desc, cc, method, append(opts[:len(opts):len(opts)], OnFinish(call.End))...)
-	if err != nil {
-		call.End(err) // if no RPC was begun, nothing has called OnFinish
-	}
 	return s, err
 }
+
+// errUnreturned is the result that watchers of an RPC are told if code of the program that the RPC has called,
+// such as an interceptor, has not returned, but called runtime.Goexit or panicked.
+var errUnreturned = status.Error(codes.Internal, "grpc: code that the RPC has called exited without a result")
 
 func isStatic(opts []CallOption) bool {
 	for _, o := range opts {

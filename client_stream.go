@@ -156,10 +156,21 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 
 // beginAttempts begins the attempts, and returns when one of them is on its way.
 func (cs *clientStream) beginAttempts() error {
+	returned := false
+	defer func() {
+		if !returned {
+			defer cs.own.cancel()
+			cs.exited(cs.attempt)
+		}
+	}()
+	var err error
 	if cs.hedging != nil && !cs.isHeld() {
-		return hedgeStream(cs)
+		err = hedgeStream(cs)
+	} else {
+		err = cs.firstAttempt()
 	}
-	return cs.firstAttempt()
+	returned = true
+	return err
 }
 
 // firstAttempt makes attempts until one of them is on its way.

@@ -162,7 +162,7 @@ func (w *clientWatch) tellResponse(a *attempt) {
 }
 
 func (w *clientWatch) tellEnd(a *attempt, err error) {
-	if len(w.stats) > 0 {
+	if len(w.stats) > 0 && !a.begun.IsZero() { // it is zero if a handler panicked before
 		e := &stats.End{Client: true, BeginTime: a.begun, EndTime: time.Now(), Error: err}
 		if a.Stream != nil {
 			//lint:ignore SA1019 handlers still read it

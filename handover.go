@@ -225,10 +225,11 @@ func (h *handedStream) Finish(err error) error {
 	if err != nil {
 		st = statusOf(err)
 	}
-	if h.call.Finish(st) != nil {
+	instead, err := h.call.finish(st)
+	if err != nil {
 		return h.Fate()
 	}
-	return nil
+	return instead
 }
 
 // Fate implements handover.Server.

@@ -70,11 +70,12 @@ func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) 
 		return h.failed.attempt, err
 	}
 	w := h.winner
+	defer w.stop()
+	defer func() { w.end(w.attempt, err) }()
 	if err = w.err; err == nil {
+		err = errUnreturned // unless receive returns
 		err = w.receive(w.attempt, reply)
 	}
-	w.end(w.attempt, err)
-	w.stop()
 	return w.attempt, err
 }
 

@@ -73,10 +73,7 @@ func (w *messageWriter) write(msg any) (out outMessage, err error) {
 	}
 	out.payload.Data, out.payload.Lent, out.length = data, lent, data.Len()
 	if w.keep {
-		// In the log, an empty message is not nil if it was sent, and nil if it was received.
-		if out.plain = data.Materialize(); out.plain == nil {
-			out.plain = []byte{}
-		}
+		out.plain = plainOf(&data)
 	}
 	if w.compressor != nil {
 		out.payload, err = compress(w.compressor, data, w.pool)
@@ -91,6 +88,15 @@ func (w *messageWriter) write(msg any) (out outMessage, err error) {
 		return outMessage{}, err
 	}
 	return out, nil
+}
+
+// plainOf returns a copy of an encoded message for a binary log. In the log, an empty message is not nil if it was
+// sent, and nil if it was received.
+func plainOf(data *transport.Pieces) []byte {
+	if b := data.Materialize(); b != nil {
+		return b
+	}
+	return []byte{}
 }
 
 // giveBack drops the lender's reference to memory that nobody else holds any more.

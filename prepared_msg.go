@@ -46,7 +46,7 @@ func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 	}
 	m := outMessage{length: data.Len()}
 	if w.keep {
-		m.plain = data.Materialize()
+		m.plain = plainOf(&data)
 	}
 	m.payload, err = compress(w.compressor, data, w.pool)
 	if err != nil {

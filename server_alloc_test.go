@@ -22,22 +22,24 @@ type quietCall struct {
 	ended   bool
 }
 
-func (*quietCall) Owner() handover.Owner             { return nil }
-func (*quietCall) Method() string                    { return "/test.Echo/Unary" }
-func (*quietCall) Known() transport.Method           { return nil }
-func (*quietCall) SetHeader(metadata.MD) error       { return nil }
-func (*quietCall) SendHeader(metadata.MD) error      { return nil }
-func (*quietCall) SetTrailer(metadata.MD) error      { return nil }
-func (*quietCall) Context() context.Context          { return context.Background() }
-func (*quietCall) Peer() *peer.Peer                  { return nil }
-func (*quietCall) ContentSubtype() string            { return "" }
-func (*quietCall) RecvCompress() string              { return "" }
-func (*quietCall) AcceptEncoding() string            { return "" }
-func (*quietCall) Send(transport.Payload) error      { return nil }
-func (*quietCall) Finish(*status.Status) error       { return nil }
-func (*quietCall) SetSendCompress(string) error      { return nil }
-func (*quietCall) SendCompress() string              { return "" }
-func (c *quietCall) Reply(p transport.Payload) error { p.Data.Free(); return nil }
+func (*quietCall) Owner() handover.Owner        { return nil }
+func (*quietCall) Method() string               { return "/test.Echo/Unary" }
+func (*quietCall) Known() transport.Method      { return nil }
+func (*quietCall) SetHeader(metadata.MD) error  { return nil }
+func (*quietCall) SendHeader(metadata.MD) error { return nil }
+func (*quietCall) SetTrailer(metadata.MD) error { return nil }
+func (*quietCall) Context() context.Context     { return context.Background() }
+func (*quietCall) Peer() *peer.Peer             { return nil }
+func (*quietCall) ContentSubtype() string       { return "" }
+func (*quietCall) RecvCompress() string         { return "" }
+func (*quietCall) AcceptEncoding() string       { return "" }
+func (*quietCall) Send(transport.Payload) error { return nil }
+func (*quietCall) Finish(*status.Status) error  { return nil }
+
+func (*quietCall) Decide(st *status.Status) *status.Status { return st }
+func (*quietCall) SetSendCompress(string) error            { return nil }
+func (*quietCall) SendCompress() string                    { return "" }
+func (c *quietCall) Reply(p transport.Payload) error       { p.Data.Free(); return nil }
 
 func (c *quietCall) Recv() (transport.Message, error) {
 	if c.ended = !c.ended; c.ended {

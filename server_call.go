@@ -45,6 +45,7 @@ type serverCall interface {
 	Recv() (transport.Message, error)
 	Send(transport.Payload) error
 	Reply(transport.Payload) error
+	Decide(*status.Status) *status.Status
 	Finish(*status.Status) error
 }
 
@@ -262,14 +263,18 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 			return end(st, err) // perhaps the response headers can't be sent
 		}
 		st.watch.sent(reply, sizes)
-		return end(st, nil)
+		return st.Finish(nil)
 	}
 	if !st.watch.handlesMessages() {
 		// Many calls may wait below for their turn to write. A reply takes several times the memory of
 		// its encoded form, so let the garbage collector have it.
 		reply = nil
 	}
-	told := st.watch.replying(reply, sizes)
+	told, err := st.watch.replying(reply, sizes)
+	if err != nil {
+		out.payload.Data.Free()
+		return end(st, err)
+	}
 	if err := st.Reply(out.payload); err != nil {
 		return err
 	}

@@ -59,12 +59,27 @@ func (c servedCall) Reply(p transport.Payload) error {
 	return c.serverCall.Reply(p)
 }
 
-// Finish ends the call with st. A nil st stands for OK.
+// Finish ends the call with st. A nil st stands for OK. The error says why the client is not told st.
 func (c servedCall) Finish(st *status.Status) error {
-	c.watch.finishing(st)
-	err := c.serverCall.Finish(st)
+	instead, err := c.finish(st)
+	if err != nil {
+		return err
+	}
+	return instead
+}
+
+// finish is Finish, and tells apart why the client is not told st: it is told of instead, or err says that the
+// call could not be ended by this.
+func (c servedCall) finish(st *status.Status) (instead, err error) {
+	c.watch.introduceLast()
+	decided := c.serverCall.Decide(st) // now, as the log is told before the client
+	c.watch.finishing(decided)
+	err = c.serverCall.Finish(decided)
 	c.watch.finished(err)
-	return err
+	if decided != st {
+		instead = decided.Err()
+	}
+	return instead, err
 }
 
 // watchedCall is a call that can tell a serverWatch of the metadata that it has received and sent.
@@ -264,13 +279,20 @@ func (w *serverWatch) tellSent(ctx context.Context, msg any, n messageSizes) {
 
 // replying is called before a reply is sent in one piece. It tells stats handlers of the reply, so that they
 // know of it by the time the client has it, and returns true. If something may keep the reply from being
-// sent, it tells nothing and returns false.
-func (w *serverWatch) replying(msg any, n messageSizes) bool {
+// sent, it tells nothing and returns false. An error says that the call has to end with it, without the reply.
+func (w *serverWatch) replying(msg any, n messageSizes) (told bool, err error) {
+	if w == nil {
+		return false, nil
+	}
+	w.introduce()
+	if st := w.call.Decide(nil); st != nil {
+		return false, st.Err()
+	}
 	if !w.sending() {
-		return false
+		return false, nil
 	}
 	w.tellSent(&w.ctx, msg, n)
-	return true
+	return true, nil
 }
 
 // replied is called when a reply was sent in one piece. told is what replying returned.
@@ -367,18 +389,22 @@ func (w *serverWatch) introduceBy(set func(metadata.MD) error) {
 	})
 }
 
-// finishing is called before the RPC's status is sent. It adds the plugins' metadata to the headers, or to
-// the trailers if there are no headers.
-func (w *serverWatch) finishing(st *status.Status) {
-	if w == nil {
-		return
-	}
+// introduceLast is introduce for an RPC that is about to end. It adds the metadata to the trailers if there are
+// no headers.
+func (w *serverWatch) introduceLast() {
 	switch {
-	case w.seen == nil:
+	case w == nil || w.seen == nil:
 	case w.below.HeaderSent() || len(w.below.Headers()) > 0:
 		w.introduceBy(w.call.SetHeader)
 	default:
 		w.introduceBy(w.call.SetTrailer)
+	}
+}
+
+// finishing is called before the RPC's status is sent.
+func (w *serverWatch) finishing(st *status.Status) {
+	if w == nil {
+		return
 	}
 	if errors.Is(w.ctx.Err(), context.Canceled) {
 		w.canceled()

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/experimental/streams"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -66,6 +67,30 @@ func TestEcho(t *testing.T) {
 		t.Errorf("the end is %v", err)
 	}
 	if err := await(t, done, "OnDone"); err != nil {
+		t.Errorf("OnDone: %v", err)
+	}
+}
+
+// TestSpoiltTrailer: a stream whose trailers can't be sent has not ended with success.
+func TestSpoiltTrailer(t *testing.T) {
+	done := make(chan error, 1)
+	calls := echoing(done)
+	calls.OnHalfClose = func(s *bidi) {
+		s.SetTrailer(metadata.Pairs("x y", "1"))
+		if err := s.Finish(nil); status.Code(err) != codes.Internal {
+			t.Errorf("Finish: %v", err)
+		}
+	}
+	r := newRig(t, &service{duplex: handOver(calls, nil)})
+	st, err := r.client.FullDuplexCall(r.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = st.CloseSend()
+	if _, err := st.Recv(); status.Code(err) != codes.Internal {
+		t.Errorf("the end is %v", err)
+	}
+	if err := await(t, done, "OnDone"); status.Code(err) != codes.Internal {
 		t.Errorf("OnDone: %v", err)
 	}
 }

@@ -122,9 +122,7 @@ func (s *HandlerStream) Finish(st *status.Status) error {
 // held.
 func (s *HandlerStream) finish(st *status.Status) {
 	s.finished = true
-	if s.cold().spoilt != nil && (st == nil || st.Code() == codes.OK) {
-		st = s.cold().spoilt
-	}
+	st = s.decideLocked(st)
 	if s.headers == headersUnsent {
 		s.setHeaders()
 	}

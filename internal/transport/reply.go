@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -20,7 +21,7 @@ type reply struct {
 	ownCold  atomic.Pointer[coldState] // set with mu, by mutableCold; nil: emptyCold
 	headers  headerState
 	finished bool
-	bare     bool // the response is trailers only
+	decided  bool // see Decide
 	// Owned by the handler's goroutine, and afterwards by the call's owner.
 	watched bool // see Watched
 	left    bool // see Leaves
@@ -120,10 +121,26 @@ func (r *reply) SetTrailer(md metadata.MD) error {
 
 // spoil makes the call end with err, even if the handler succeeds, unless how it ends is decided. mu is held.
 func (r *reply) spoil(err error) error {
-	if !r.finished && r.cold().spoilt == nil {
+	if !r.finished && !r.decided && r.cold().spoilt == nil {
 		r.mutableCold().spoilt = status.Convert(err)
 	}
 	return err
+}
+
+// Decide returns the status that Finish sends when it is given st: st, or why the metadata that the handler has
+// set can't be sent. From then on no metadata changes that. A nil status stands for OK.
+func (r *reply) Decide(st *status.Status) *status.Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.decideLocked(st)
+}
+
+func (r *reply) decideLocked(st *status.Status) *status.Status {
+	r.decided = true
+	if spoilt := r.cold().spoilt; spoilt != nil && (st == nil || st.Code() == codes.OK) {
+		return spoilt
+	}
+	return st
 }
 
 // SetSendCompress names the encoding of the messages to send. It fails once the

@@ -114,6 +114,7 @@ const serverStreamSize = int(unsafe.Sizeof(ServerStream{})) + 64
 type outcome struct {
 	status  grpcwire.StatusFields
 	refusal *refusal // nil: a handler has served it
+	bare    bool     // the response is trailers only
 }
 
 // callContext is the context of a server's call. It is the stream itself, so that it costs no

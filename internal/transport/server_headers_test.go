@@ -169,3 +169,22 @@ func TestAfterFinish(t *testing.T) {
 	}
 	<-done
 }
+
+// TestDecide: what is set after Decide does not change how the call ends.
+func TestDecide(t *testing.T) {
+	s := startServer(t, "tcp", ServerConfig{}, func(s *ServerStream) {
+		if st := s.Decide(nil); st != nil {
+			t.Error(st)
+		}
+		if err := s.SetTrailer(metadata.Pairs("no key", "v")); err == nil {
+			t.Error("SetTrailer took a key that can't be sent")
+		}
+		if err := s.Reply(payload([]byte("x"))); err != nil {
+			t.Error(err)
+		}
+	})
+	c, _ := s.dial(nil)
+	if _, err := unary(context.Background(), c, []byte("x")); err != nil {
+		t.Error(err)
+	}
+}

@@ -26,7 +26,7 @@ type replyTrailers ServerStream
 
 // AppendFields implements h2.FieldSource.
 func (s *replyTrailers) AppendFields(w *h2.FieldWriter) {
-	if s.bare {
+	if s.out.bare {
 		httpStatus, contentType := "200", ""
 		if r := s.out.refusal; r != nil {
 			httpStatus, contentType = r.httpStatus, r.contentType

@@ -247,7 +247,8 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 		if s.cold().trailer != nil {
 			s.mutableCold().trailer = nil
 		}
-		s.bare, s.out = true, encodeStatus(headerListError(tooLarge))
+		s.out = encodeStatus(headerListError(tooLarge))
+		s.out.bare = true
 	}
 	s.headers = headersSent
 	if s.cold().headersOut != nil {
@@ -306,27 +307,36 @@ func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 		return false
 	}
 	s.finished = true
-	if s.cold().spoilt != nil && (st == nil || st.Code() == codes.OK) {
-		st = s.cold().spoilt
+	if end := s.decideLocked(st); end != st {
+		st = end
 		f.Data.Free()
 		*f = h2.Frames{}
 	}
+	bare := false
 	switch {
 	case f.HasData || len(s.cold().header) > 0:
 		s.takeHeaders(f)
 	case s.headers == headersUnsent:
-		s.bare = true
+		bare = true
 	}
 	f.Trailers = (*replyTrailers)(s)
-	if st == nil || st.Code() == codes.OK && st.Message() == "" && len(st.Proto().GetDetails()) == 0 {
-		s.out = &okOutcome // most calls need no memory for it
-		return true
+	switch {
+	case st != nil && (st.Code() != codes.OK || st.Message() != "" || len(st.Proto().GetDetails()) > 0):
+		s.out = encodeStatus(st)
+		s.out.bare = bare
+	case bare:
+		s.out = &bareOutcome
+	default:
+		s.out = &okOutcome
 	}
-	s.out = encodeStatus(st)
 	return true
 }
 
-var okOutcome = outcome{status: grpcwire.StatusFields{Code: "0"}}
+// Most calls end with one of these, and so need no memory for it.
+var (
+	okOutcome   = outcome{status: grpcwire.StatusFields{Code: "0"}}
+	bareOutcome = outcome{status: grpcwire.StatusFields{Code: "0"}, bare: true}
+)
 
 // encodeStatus returns the outcome for st. Details that can't be encoded are left out: the code and the
 // message still arrive.

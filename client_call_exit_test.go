@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+)
+
+// left runs f, which panics or ends its goroutine, and reports that to t if it does not.
+func left(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		f()
+		t.Errorf("%s returned", what)
+	}()
+	within(t, done, what)
+}
+
+// exits are the ways to leave a function of the program for good.
+var exits = map[string]func(){
+	"panic":  func() { panic("of the program") },
+	"Goexit": runtime.Goexit,
+}
+
+// TestTelemetryOfCallsThatExit has an interceptor that never returns: the plugin is told once that the RPC is over.
+func TestTelemetryOfCallsThatExit(t *testing.T) {
+	for name, exit := range exits {
+		d := &diary{}
+		cc := newTestClient(t, "dns:///127.0.0.1:1", clientDiary{diary: d},
+			WithChainUnaryInterceptor(func(context.Context, string, any, any, *ClientConn, UnaryInvoker, ...CallOption) error {
+				exit()
+				return nil
+			}),
+			WithChainStreamInterceptor(func(context.Context, *StreamDesc, *ClientConn, string, Streamer, ...CallOption) (ClientStream, error) {
+				exit()
+				return nil, nil
+			}))
+		d.want(t, name, "channel true")
+		left(t, name+", unary", func() { _ = call(testContext(t), cc, "x") })
+		d.want(t, name+", unary", "call "+unaryMethod+" static=false", "call ends Internal")
+		left(t, name+", stream", func() { _, _ = cc.NewStream(testContext(t), bidiStream, bidiMethod) })
+		d.want(t, name+", stream", "call "+bidiMethod+" static=false", "call ends Internal")
+	}
+}
+
+// exitingCodec is a codec that leaves for good when it decodes, or encodes.
+type exitingCodec struct {
+	encoding.CodecV2
+	exit     func()
+	encoding bool
+}
+
+func (c exitingCodec) Name() string { return "proto" }
+
+func (c exitingCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if c.encoding {
+		c.exit()
+	}
+	return c.CodecV2.Marshal(v)
+}
+
+func (c exitingCodec) Unmarshal(mem.BufferSlice, any) error {
+	c.exit()
+	return nil
+}
+
+// exitingStats is a stats handler that leaves for good at each attempt's first OutHeader, if it has exit.
+type exitingStats struct {
+	exit func()
+
+	mu   sync.Mutex
+	told []codes.Code // the ends; guarded by mu
+}
+
+func (*exitingStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (*exitingStats) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (*exitingStats) HandleConn(context.Context, stats.ConnStats)                       {}
+
+func (s *exitingStats) HandleRPC(_ context.Context, e stats.RPCStats) {
+	switch e := e.(type) {
+	case *stats.OutHeader:
+		if s.exit != nil {
+			s.exit()
+		}
+	case *stats.End:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.told = append(s.told, status.Code(e.Error))
+	}
+}
+
+// want takes the ends.
+func (s *exitingStats) want(t *testing.T, what string, n int) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.told) != n || n == 1 && s.told[0] != codes.Internal {
+		t.Errorf("%s: ends %v, want %d", what, s.told, n)
+	}
+	s.told = nil
+}
+
+// TestCallsThatExit: an RPC that a codec or a stats handler of the program leaves for good is over: stats handlers
+// are told, OnFinish functions run, and the RPC does not keep the channel from going idle.
+func TestCallsThatExit(t *testing.T) {
+	addr := serve(t, newEcho()).addr
+	proto := encoding.GetCodecV2("proto")
+	for name, exit := range exits {
+		for what, test := range map[string]struct {
+			codec  encoding.CodecV2 // nil: the usual one
+			stats  func()
+			stream bool
+			ends   int
+		}{
+			"decoding":             {codec: exitingCodec{proto, exit, false}, ends: 1},
+			"encoding":             {codec: exitingCodec{proto, exit, true}}, // before the first attempt
+			"stats handler":        {stats: exit, ends: 1},
+			"stats handler/stream": {stats: exit, stream: true, ends: 1},
+		} {
+			what = name + ", " + what
+			watch := &exitingStats{exit: test.stats}
+			cc := newTestClient(t, addr, WithStatsHandler(watch))
+			finished := 0
+			opts := []CallOption{OnFinish(func(error) { finished++ })}
+			if test.codec != nil {
+				opts = append(opts, ForceCodecV2(test.codec))
+			}
+			left(t, what, func() {
+				if test.stream {
+					_, _ = cc.NewStream(testContext(t), bidiStream, bidiMethod, opts...)
+				} else {
+					_ = cc.Invoke(testContext(t), unaryMethod, &text{Value: "x"}, new(text), opts...)
+				}
+			})
+			watch.want(t, what, test.ends)
+			if n := cc.channel.RPCs(); n != 0 || finished != 1 {
+				t.Errorf("%s: %d RPCs go on; OnFinish was called %d times", what, n, finished)
+			}
+		}
+	}
+}
