@@ -84,7 +84,8 @@ type exitingStats struct {
 	told []codes.Code // the ends; guarded by mu
 }
 
-func (*exitingStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (*exitingStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
 func (*exitingStats) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (*exitingStats) HandleConn(context.Context, stats.ConnStats)                       {}
 
