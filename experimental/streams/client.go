@@ -143,6 +143,9 @@ func (c *clientSide[Req, Res]) receive() (more bool) {
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
+	} else {
+		err = asStatus(err)
+		c.current().Fail(err) // in case the error is an interceptor's, and the RPC goes on
 	}
 	c.core.mu.Lock()
 	c.core.stage, c.core.last = ended, io.EOF
@@ -174,7 +177,15 @@ func (c *clientSide[Req, Res]) transmit(m any) error {
 		}
 		m = prepared
 	}
-	return c.stream.SendMsg(m)
+	return sendError(c.stream.SendMsg(m))
+}
+
+// sendError returns err, of a method that sends, as what a Client returns: io.EOF, or an error that has a status.
+func sendError(err error) error {
+	if errors.Is(err, io.EOF) {
+		return err
+	}
+	return asStatus(err)
 }
 
 func (c *clientSide[Req, Res]) offer(m any, _ int) (taken bool, err error) {
@@ -189,7 +200,11 @@ func (c *clientSide[Req, Res]) goesOn() bool { return true }
 func (c *clientSide[Req, Res]) end(err error) error {
 	switch {
 	case err == nil:
-		return c.stream.CloseSend()
+		err = sendError(c.stream.CloseSend())
+		if err != nil && !errors.Is(err, io.EOF) {
+			c.current().Fail(err) // an interceptor's error: the server would wait for the end
+		}
+		return err
 	case !errors.Is(err, io.EOF): // otherwise the RPC is over, and RecvMsg says how
 		c.current().Fail(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/warm"
+	"google.golang.org/grpc/status"
 )
 
 // core is what streams of both sides have in common: the turn, and the messages that wait to be sent.
@@ -98,7 +99,7 @@ func (c *core) Run() {
 		if c.opts.Recover != nil {
 			if value := recover(); value != nil {
 				if e := c.opts.Recover(value); e != nil {
-					err = e
+					err = recovered(e)
 				}
 			}
 		}
@@ -107,6 +108,15 @@ func (c *core) Run() {
 	for c.step() {
 	}
 	clean = true
+}
+
+// recovered returns e, which Recover has returned, as an error that ends the RPC: one with a status, and not
+// io.EOF, which would say that the RPC is over.
+func recovered(e error) error {
+	if e = asStatus(e); errors.Is(e, io.EOF) {
+		return status.Convert(e).Err()
+	}
+	return e
 }
 
 // step does what there is to do. It reports whether there may be more.

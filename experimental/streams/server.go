@@ -179,7 +179,7 @@ func (s *serverSide[Req, Res]) transmit(m any) error {
 		}
 		m = prepared
 	}
-	return s.stream.SendMsg(m)
+	return asStatus(s.stream.SendMsg(m))
 }
 
 func (s *serverSide[Req, Res]) offer(m any, more int) (taken bool, err error) {
