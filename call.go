@@ -292,7 +292,9 @@ func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error
 	if err := st.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	err = st.RecvMsg(reply)
+	if err = st.RecvMsg(reply); errors.Is(err, io.EOF) { // the end of a stream is no status
+		err = errNoReply
+	}
 	cs.metadataOf(st)
 	return err
 }

