@@ -149,8 +149,8 @@
 //	8.2.3    several cookie fields are several values       metadata is not HTTP/1.1: code that passes it on
 //	         of the metadata                                to HTTP/1.1 joins them
 //	8.3.1    an empty :authority is sent, and accepted     connections in memory have no name
-//	8.3.1    a Host that differs from :authority is         the client learns what is wrong
-//	         answered with 400 rather than RST_STREAM
+//	8.3.1    a Host beside :authority is discarded, also    gRFC A41 wants it; nobody behind the transport
+//	         if the two differ                              sees another name than :authority
 //	8.5      CONNECT is refused: without :path as           there is no tunnel through an RPC
 //	         malformed, with one by 405
 //	9.2      TLS 1.1 and suites of appendix A are used      the program has asked for them

@@ -273,12 +273,6 @@ func (p *requestParser) refuse() *refusal {
 			"Received a HEADERS frame with :method %q which should be POST", p.httpMethod))
 	case p.authority == nil && p.host == nil:
 		return refused(http.StatusBadRequest, status.New(codes.Internal, "no host or :authority header present"))
-	case p.authority != nil && p.host != nil && !sameHost(p.authority, p.host, p.scheme):
-		// "A server SHOULD treat a request as malformed if it contains a Host header field
-		// that identifies an entity that differs from the entity in the :authority
-		// pseudo-header field", RFC 9113 section 8.3.1.
-		return refused(http.StatusBadRequest, status.Newf(codes.Internal,
-			"malformed request: host %q differs from :authority %q", p.host, p.authority))
 	case p.badTimeout != nil:
 		return refused(http.StatusBadRequest, status.Newf(codes.Internal, "malformed grpc-timeout: %v", p.badTimeout))
 	case p.badFields != nil:
@@ -325,13 +319,4 @@ func (p *requestParser) unlikeGRPC(code int, st *status.Status) *refusal {
 		r.text = st.Message() + hint
 	}
 	return r
-}
-
-// sameHost compares a Host field with the :authority. Either may leave out the default port of the scheme.
-func sameHost(authority, host, scheme []byte) bool {
-	port := []byte(":80")
-	if bytes.EqualFold(scheme, []byte("https")) {
-		port = []byte(":443")
-	}
-	return bytes.EqualFold(bytes.TrimSuffix(authority, port), bytes.TrimSuffix(host, port))
 }
