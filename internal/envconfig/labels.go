@@ -16,7 +16,8 @@ var ServerGoroutineMethod = hasLabel(os.Getenv("GRPC_GO_SERVER_GOROUTINE_LABELS"
 func hasLabel(list, label string) bool {
 	on := false
 	for entry := range strings.SplitSeq(list, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(entry), "=")
+		entry = strings.TrimSpace(entry)
+		name, value, _ := strings.Cut(entry, "=")
 		switch {
 		case strings.EqualFold(entry, "all"):
 			on = true

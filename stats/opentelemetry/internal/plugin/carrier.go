@@ -6,16 +6,18 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/metadata"
 )
 
 // outgoing is a carrier that adds a propagator's entries to the metadata that an RPC sends.
-// Values of keys that end in -bin are bytes.
+// Values of keys that end in -bin are bytes. Keys are lower-cased, as in metadata: some propagators have
+// keys such as X-Amzn-Trace-Id.
 type outgoing struct {
 	ctx   context.Context
-	added []string // keys and values
+	added []string // keys, in lower case, and values
 }
 
 // context returns a context with the added entries in its outgoing metadata.
@@ -45,6 +47,7 @@ func (o *outgoing) replaces() bool {
 
 // Get implements propagation.TextMapCarrier.
 func (o *outgoing) Get(key string) string {
+	key = strings.ToLower(key)
 	for i := 0; i < len(o.added); i += 2 {
 		if o.added[i] == key {
 			return o.added[i+1]
@@ -58,6 +61,7 @@ func (o *outgoing) Get(key string) string {
 
 // Set implements propagation.TextMapCarrier.
 func (o *outgoing) Set(key, value string) {
+	key = strings.ToLower(key)
 	for i := 0; i < len(o.added); i += 2 {
 		if o.added[i] == key {
 			o.added[i+1] = value

@@ -3,7 +3,6 @@
 package plugin
 
 import (
-	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -60,21 +59,22 @@ const (
 	ofRetries                  // like ofCall, without a status
 )
 
-// find returns the point for k.
+// find returns the point for k. A status that is none of gRPC's counts as UNKNOWN.
 func (p *points) find(k pointKey) *point {
+	if int64(k.status) >= int64(statuses) { // a peer that invents codes must not make a series for each
+		k.status = codes.Unknown
+	}
 	if p.labels == nil && k.custom == "" && k.place == "" && k.backend == "" && p.on == (optional{}) {
 		if k.kind == ofBegin || k.kind == ofRetries {
 			return p.begun
 		}
-		if int(k.status) < statuses {
-			slot := &p.ended[k.status]
-			if found := slot.Load(); found != nil {
-				return found
-			}
-			made := p.make(k)
-			slot.Store(made)
-			return made
+		slot := &p.ended[k.status]
+		if found := slot.Load(); found != nil {
+			return found
 		}
+		made := p.make(k)
+		slot.Store(made)
+		return made
 	}
 	if len(k.otherEnd) > maxCachedKey {
 		return p.make(k)
@@ -89,7 +89,7 @@ const maxCachedKey = 2 << 10
 func (p *points) make(k pointKey) *point {
 	attrs := append([]attribute.KeyValue(nil), p.common...)
 	if k.kind == ofEnd || k.kind == ofCall {
-		attrs = append(attrs, attribute.String(labelStatus, statusLabel(k.status)))
+		attrs = append(attrs, attribute.String(labelStatus, statusNames[k.status]))
 	}
 	if p.on.custom {
 		attrs = append(attrs, attribute.String(labelCustom, k.custom))
@@ -114,14 +114,6 @@ func (p *points) make(k pointKey) *point {
 		}
 	}
 	return newPoint(attrs...)
-}
-
-// statusLabel returns the name of a code, such as NOT_FOUND.
-func statusLabel(c codes.Code) string {
-	if int(c) < statuses {
-		return statusNames[c]
-	}
-	return fmt.Sprintf("CODE(%d)", uint32(c))
 }
 
 var statusNames = [statuses]string{

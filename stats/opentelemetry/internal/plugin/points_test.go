@@ -4,9 +4,11 @@ package plugin
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -48,5 +50,20 @@ func TestPointsKeepLittle(t *testing.T) {
 	}
 	if a, b := p.find(pointKey{kind: ofEnd, otherEnd: "1"}), p.find(pointKey{kind: ofEnd, otherEnd: "1"}); a != b {
 		t.Error("the labels of a peer are made twice")
+	}
+}
+
+// TestPointsOfUnknownCodes: a peer that invents status codes makes no series of its own for each.
+func TestPointsOfUnknownCodes(t *testing.T) {
+	for name, p := range map[string]*points{"plain": {}, "labelled": {labels: told{}}} {
+		want := p.find(pointKey{kind: ofEnd, status: codes.Unknown})
+		for _, c := range []codes.Code{codes.Unauthenticated + 1, 12345, math.MaxInt32 + 1, math.MaxUint32} {
+			if p.find(pointKey{kind: ofEnd, status: c}) != want {
+				t.Errorf("%s: code %d has labels other than UNKNOWN's", name, uint32(c))
+			}
+		}
+		if p.find(pointKey{kind: ofEnd, status: codes.Unauthenticated}) == want {
+			t.Errorf("%s: UNAUTHENTICATED has the labels of UNKNOWN", name)
+		}
 	}
 }
