@@ -43,6 +43,9 @@ func (c *clientContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// String keeps fmt from reading fields that others write.
+func (c *clientContext) String() string { return "context of a gRPC stream" }
+
 // streamContext is the context of a streaming RPC. It ends with its parent or with the RPC. When
 // somebody waits for that end, or derives a context, streamContext makes a context of the standard
 // library, the tree. Most streams need none.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,4 +86,39 @@ func TestHandlerContextDerived(t *testing.T) {
 			}
 		}
 	}
+}
+
+// printing prints the contexts that a stats handler gets.
+type printing struct{ use func(context.Context) }
+
+func (printing) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (printing) HandleConn(context.Context, stats.ConnStats)                       {}
+func (p printing) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	p.use(ctx)
+	return ctx
+}
+func (p printing) HandleRPC(ctx context.Context, _ stats.RPCStats) { p.use(ctx) }
+
+// TestContextsPrint: fmt shows what a call's context is, and none of its fields, which others write meanwhile.
+func TestContextsPrint(t *testing.T) {
+	use := func(ctx context.Context) {
+		if got := fmt.Sprint(ctx); !strings.HasPrefix(got, "context") || strings.Contains(got, "0x") {
+			t.Errorf("%T prints as %.200s", ctx, got)
+		}
+	}
+	handlerContexts(testContext(t), t, use)
+	handlerContexts(testContext(t), t, use, StatsHandler(printing{use}))
+	cc := newTestClient(t, serve(t, newEcho()).addr, WithStatsHandler(printing{use}))
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Error(err)
+	}
+	st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use(st.Context())
+	_ = st.CloseSend()
+	for st.RecvMsg(new(text)) == nil {
+	}
+	use(st.Context())
 }

@@ -277,6 +277,9 @@ func (c *handlerContext) Value(key any) any {
 	return c.call.streamed().BareContext().Value(key)
 }
 
+// String keeps fmt from reading fields that others write.
+func (c *handlerContext) String() string { return "context of a gRPC call" }
+
 // handled is called when the handler has returned err.
 func (ss *serverStream) handled(err error) {
 	if ss.call.Owner() != nil {

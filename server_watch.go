@@ -325,6 +325,9 @@ func (c *repliedContext) Err() error { return nil }
 // Value implements context.Context.
 func (c *repliedContext) Value(key any) any { return c.ctx.Value(key) }
 
+// String keeps fmt from reading fields that others write.
+func (c *repliedContext) String() string { return "context of a gRPC call" }
+
 // sending is called before a message is sent. If nothing keeps the message from being sent, it tells stats handlers
 // of the response headers, so that they know of them by the time the client has the message, and returns true.
 func (w *serverWatch) sending() bool {

@@ -62,6 +62,9 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// String keeps fmt from reading fields that others write.
+func (c *callContext) String() string { return "context of a gRPC call with load reports" }
+
 // recorder returns the recorder, and makes it if there is none. It returns nil if taken has
 // returned nil before.
 func (c *callContext) recorder() *recorder {

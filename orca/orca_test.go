@@ -3,6 +3,7 @@
 package orca
 
 import (
+	"fmt"
 	"testing"
 
 	orcapb "github.com/cncf/xds/go/xds/data/orca/v3"
@@ -88,4 +89,11 @@ func FuzzTrailer(f *testing.F) {
 			t.Errorf("%v, valid %t", report, valid)
 		}
 	})
+}
+
+// TestContextPrints: fmt shows what a handler's context is, and none of its fields, which others write meanwhile.
+func TestContextPrints(t *testing.T) {
+	if got, want := fmt.Sprint(&callContext{Context: t.Context()}), "context of a gRPC call with load reports"; got != want {
+		t.Errorf("it prints as %s, want %s", got, want)
+	}
 }

@@ -14,6 +14,9 @@ type Handler = valueCtx
 
 type valueCtx struct{ context.Context }
 
+// String keeps fmt from reading fields of what the program has put around the call's context.
+func (c *valueCtx) String() string { return "context of a gRPC call" }
+
 // Valuer has values of its own for some keys.
 type Valuer interface {
 	ContextValue(key any) (value any, ok bool)
@@ -32,3 +35,6 @@ func (c *Valued) Value(key any) any {
 	}
 	return c.Context.Value(key)
 }
+
+// String keeps fmt from reading Values, whose fields others write.
+func (c *Valued) String() string { return "context of a gRPC call" }

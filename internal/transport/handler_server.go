@@ -310,5 +310,8 @@ func (c *handlerContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// String keeps fmt from reading fields that others write.
+func (c *handlerContext) String() string { return "context of a gRPC call" }
+
 // IncomingMD implements ctxkey.LazyMD.
 func (c *handlerContext) IncomingMD() map[string][]string { return c.stream.md.Copy() }

@@ -146,6 +146,9 @@ func (c *callContext) Value(key any) any {
 	return c.server.special.ctx.Value(key)
 }
 
+// String keeps fmt from reading fields that others write, and shows no metadata, which may be secret.
+func (c *callContext) String() string { return "context of a gRPC call" }
+
 // IncomingMD implements ctxkey.LazyMD.
 func (c *callContext) IncomingMD() map[string][]string { return c.req.fields().md() }
 

@@ -4,6 +4,7 @@ package transport
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 )
@@ -48,6 +49,15 @@ func TestDerivedContexts(t *testing.T) {
 		}
 		for err == nil {
 			_, err = st.Recv()
+		}
+	}
+}
+
+// TestContextPrints: fmt shows what a call's context is, and none of its fields, which others write meanwhile.
+func TestContextPrints(t *testing.T) {
+	for _, ctx := range []context.Context{new(ServerStream).asContext(), &new(HandlerStream).ctx} {
+		if got, want := fmt.Sprint(ctx), "context of a gRPC call"; got != want {
+			t.Errorf("%T prints as %.100s, want %s", ctx, got, want)
 		}
 	}
 }
