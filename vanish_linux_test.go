@@ -116,7 +116,6 @@ func newVanishing(t *testing.T, kind string, c *vanishCase) *vanishing {
 
 func (v *vanishing) dial(kind string, early bool) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, addr string) (net.Conn, error) {
-		began := clock.Now()
 		c, err := v.path.Near().Dial(ctx, addr)
 		if err != nil {
 			return nil, err
@@ -124,7 +123,9 @@ func (v *vanishing) dial(kind string, early bool) func(context.Context, string) 
 		if early {
 			<-v.accepted // else the last packet of TCP's own handshake may be lost
 			v.down()
-			v.cut.Store(began) // the time for both handshakes is one
+			if end, ok := ctx.Deadline(); ok { // the time for both handshakes is one, and began before this function did
+				v.cut.Store(clock.Now() + int64(time.Until(end)) - int64(time.Second))
+			}
 		}
 		if kind == "wrapped" {
 			c = &vanishConn{Conn: c}

@@ -14,8 +14,7 @@ import (
 type serverCreds struct{ creds }
 
 // ServerHandshake implements credentials.TransportCredentials. It uses the fallback
-// credentials unless xDS configures security for the connection. The handshake runs over the
-// accepted connection itself, so the result has no wrapper of the listener in it.
+// credentials unless xDS configures security for the connection.
 func (c *serverCreds) ServerHandshake(rawConn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, ok := rawConn.(handshake.Conn)
 	if !ok {
