@@ -3,6 +3,8 @@
 package grpc
 
 import (
+	"bytes"
+	"io"
 	"reflect"
 	"sync"
 
@@ -45,7 +47,7 @@ func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 		return err
 	}
 	m := outMessage{length: data.Len()}
-	if w.keep {
+	if _, whole := w.compressor.(wholeCompressor); w.keep || whole { // for take
 		m.plain = plainOf(&data)
 	}
 	m.payload, err = compress(w.compressor, data, w.pool)
@@ -61,12 +63,36 @@ func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 }
 
 // take implements prepared.
-func (p *PreparedMsg) take(limit int) (outMessage, error) {
+func (p *PreparedMsg) take(limit int, keep bool, compressor encoding.Compressor) (outMessage, error) {
 	if !p.ready {
 		return outMessage{}, status.Error(codes.Internal, "grpc: a PreparedMsg was sent without Encode")
 	}
 	// Sending only reads the memory, and counts references. Memory of the garbage collector has no count.
-	return p.message, checkSendSize(&p.message.payload.Data, limit)
+	m := p.message
+	if err := checkSendSize(&m.payload.Data, limit); err != nil {
+		return outMessage{}, err
+	}
+	if keep && m.plain == nil { // it was encoded for an RPC that is not logged
+		m.plain = p.plain(compressor)
+	}
+	return m, nil
+}
+
+// plain returns a copy of the message before compression by c. It returns nil if c can't read what it wrote.
+func (p *PreparedMsg) plain(c encoding.Compressor) []byte {
+	sent := plainOf(&p.message.payload.Data)
+	if !p.message.payload.Compressed {
+		return sent
+	}
+	r, err := c.Decompress(bytes.NewReader(sent))
+	if err != nil {
+		return nil
+	}
+	b := make([]byte, p.message.length)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return nil
+	}
+	return b
 }
 
 // messageWriterKey finds the *messageWriter of an RPC in the context of its stream, on either side.

@@ -3,9 +3,11 @@
 package grpc
 
 import (
+	"bytes"
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/testutils"
 )
@@ -42,5 +44,30 @@ func TestEmptyPreparedMsgIsLogged(t *testing.T) {
 	}
 	if messages != 2 {
 		t.Errorf("%d messages in %s", messages, types)
+	}
+}
+
+// TestPreparedMsgForALog: a message that was encoded for an RPC that is not logged is in the log of one that is.
+func TestPreparedMsgForALog(t *testing.T) {
+	whole := compressorFrom(NewGZIPCompressor())
+	for name, c := range map[string]encoding.Compressor{"plain": nil, "gzip": encoding.GetCompressor("gzip"), "a Compressor": whole} {
+		w := testWriter(c)
+		for _, value := range []string{"", "value"} {
+			p := new(PreparedMsg)
+			if err := p.encodeBy(w, &text{Value: value}); err != nil {
+				t.Fatal(err)
+			}
+			logged := *w
+			logged.keep = true
+			want, err := logged.write(&text{Value: value})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := logged.write(p)
+			if err != nil || got.plain == nil || !bytes.Equal(got.plain, want.plain) {
+				t.Errorf("%s: %q, want %q, %v", name, got.plain, want.plain, err)
+			}
+			want.payload.Data.Free()
+		}
 	}
 }

@@ -116,6 +116,10 @@ func newVanishing(t *testing.T, kind string, c *vanishCase) *vanishing {
 
 func (v *vanishing) dial(kind string, early bool) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, addr string) (net.Conn, error) {
+		began := clock.Now()
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < time.Second {
+			began += int64(time.Until(end) - time.Second) // a client's second began before this function did
+		}
 		c, err := v.path.Near().Dial(ctx, addr)
 		if err != nil {
 			return nil, err
@@ -123,9 +127,7 @@ func (v *vanishing) dial(kind string, early bool) func(context.Context, string) 
 		if early {
 			<-v.accepted // else the last packet of TCP's own handshake may be lost
 			v.down()
-			if end, ok := ctx.Deadline(); ok { // the time for both handshakes is one, and began before this function did
-				v.cut.Store(clock.Now() + int64(time.Until(end)) - int64(time.Second))
-			}
+			v.cut.Store(began) // the time for both handshakes is one
 		}
 		if kind == "wrapped" {
 			c = &vanishConn{Conn: c}
