@@ -305,9 +305,11 @@ func (r *clientCall) end(a *attempt, err error) {
 	if a.Ended() {
 		return
 	}
+	defer func() { // also if a stats handler panics
+		a.End(err)
+		r.tellEnd(a, err)
+	}()
 	r.tellResponse(a)
-	a.End(err)
-	r.tellEnd(a, err)
 }
 
 // exited ends an RPC that is left by a panic or runtime.Goexit in the program's code, as in a codec or a stats

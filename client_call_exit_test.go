@@ -4,7 +4,9 @@ package grpc
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -76,9 +78,10 @@ func (c exitingCodec) Unmarshal(mem.BufferSlice, any) error {
 	return nil
 }
 
-// exitingStats is a stats handler that leaves for good at each attempt's first OutHeader, if it has exit.
+// exitingStats is a stats handler that leaves for good at each attempt's first OutHeader, if it has exit, or at its
+// InTrailer, if it has atTrailer.
 type exitingStats struct {
-	exit func()
+	exit, atTrailer func()
 
 	mu   sync.Mutex
 	told []codes.Code // the ends; guarded by mu
@@ -94,6 +97,10 @@ func (s *exitingStats) HandleRPC(_ context.Context, e stats.RPCStats) {
 	case *stats.OutHeader:
 		if s.exit != nil {
 			s.exit()
+		}
+	case *stats.InTrailer:
+		if s.atTrailer != nil {
+			s.atTrailer()
 		}
 	case *stats.End:
 		s.mu.Lock()
@@ -146,6 +153,38 @@ func TestCallsThatExit(t *testing.T) {
 				}
 			})
 			watch.want(t, what, test.ends)
+			if n := cc.channel.RPCs(); n != 0 || finished != 1 {
+				t.Errorf("%s: %d RPCs go on; OnFinish was called %d times", what, n, finished)
+			}
+		}
+	}
+}
+
+// TestCallsThatExitAtTheirEnd: so is one that a stats handler leaves when it is told how the server ended it.
+func TestCallsThatExitAtTheirEnd(t *testing.T) {
+	addr := serve(t, newEcho()).addr
+	for name, exit := range exits {
+		for _, stream := range []bool{false, true} {
+			what := fmt.Sprintf("%s, stream %t", name, stream)
+			watch := &exitingStats{atTrailer: exit}
+			cc := newTestClient(t, addr, WithStatsHandler(watch))
+			finished := 0
+			opt := OnFinish(func(error) { finished++ })
+			left(t, what, func() {
+				if !stream {
+					_ = cc.Invoke(testContext(t), unaryMethod, &text{Value: "x"}, new(text), opt)
+					return
+				}
+				if st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod, opt); err == nil {
+					_ = st.CloseSend()
+					_ = st.RecvMsg(new(text))
+				}
+			})
+			watch.mu.Lock()
+			if !slices.Equal(watch.told, []codes.Code{codes.OK}) {
+				t.Errorf("%s: ends %v", what, watch.told)
+			}
+			watch.mu.Unlock()
 			if n := cc.channel.RPCs(); n != 0 || finished != 1 {
 				t.Errorf("%s: %d RPCs go on; OnFinish was called %d times", what, n, finished)
 			}

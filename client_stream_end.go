@@ -122,7 +122,7 @@ func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, 
 		return nil, nil, false
 	}
 	cs.ending.Lock()
-	if cause := cs.aborted.Load(); cause != nil && err != nil {
+	if cause := cs.aborted.Load(); cause != nil && err != nil && !isLater(*cause, err) {
 		err = *cause
 	}
 	cs.finished, cs.failed = true, err
@@ -133,16 +133,22 @@ func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, 
 	return cs.attempt, cs.stopWatch, true
 }
 
+// isLater reports whether cause is a deadline that passed once the server's status err had arrived.
+func isLater(cause, err error) bool {
+	return status.Code(cause) == codes.DeadlineExceeded && status.Code(err) != codes.Canceled
+}
+
 // tellFinished tells everybody of the end that markLocked recorded. The caller must not hold mu.
 func (cs *clientStream) tellFinished(a *attempt, stop func() bool) {
 	err := cs.failed // it does not change any more
 	if stop != nil {
 		stop()
 	}
+	// All of it happens also if code of the program panics.
+	defer cs.own.cancel()
+	defer cs.clientCall.leave(err)
+	defer cs.cc.streams.remove(cs)
 	cs.settle(a, err)
-	cs.cc.streams.remove(cs)
-	cs.clientCall.leave(err)
-	cs.own.cancel()
 }
 
 // settle tells everybody but the OnFinish functions how the RPC ended, and then unlocks ending.
@@ -151,6 +157,6 @@ func (cs *clientStream) settle(a *attempt, err error) {
 	if err != nil {
 		a.Fail(err)
 	}
+	defer cs.clientCall.conclude(a, err)
 	cs.end(a, err)
-	cs.clientCall.conclude(a, err)
 }

@@ -58,15 +58,15 @@ func (m *outMessage) sizes() messageSizes {
 // prepared is implemented by *PreparedMsg.
 type prepared interface {
 	// take returns the message for one sending. It fails if the message has more than limit bytes. If keep is true,
-	// it fills in outMessage.plain, which compressor may have compressed.
-	take(limit int, keep bool, compressor encoding.Compressor) (outMessage, error)
+	// it fills in outMessage.plain.
+	take(limit int, keep bool) (outMessage, error)
 }
 
 // write encodes and compresses msg, or takes what a *PreparedMsg holds. The caller
 // owns the payload.
 func (w *messageWriter) write(msg any) (out outMessage, err error) {
 	if p, ok := msg.(prepared); ok {
-		return p.take(w.max, w.keep, w.compressor)
+		return p.take(w.max, w.keep)
 	}
 	data, lent, err := encodeLending(w.codec, msg, w.lend)
 	if err != nil {

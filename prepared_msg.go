@@ -18,15 +18,16 @@ import (
 
 // PreparedMsg is a message that is encoded and compressed once. It can be given to SendMsg of any
 // number of streams that have the same codec and compressor: they share its memory, which the garbage
-// collector frees, and sending it allocates nothing. The zero value holds nothing until Encode has been
+// collector frees, and sending it allocates nothing unless the RPC is in a binary log. The zero value holds nothing until Encode has been
 // called. While Encode runs only one goroutine may use a PreparedMsg; afterwards several may send it
 // at once.
 //
 // Experimental: this API may change in a later release.
 type PreparedMsg struct {
-	message outMessage
-	size    int // bytes of the message as it is sent
-	ready   bool
+	message    outMessage
+	compressor encoding.Compressor // that compressed it; nil: none
+	size       int                 // bytes of the message as it is sent
+	ready      bool
 }
 
 // Encode stores msg in p in the form in which the stream s would send it. s may be an interceptor's
@@ -58,12 +59,12 @@ func (p *PreparedMsg) encodeBy(w *messageWriter, msg any) error {
 	kept := mem.SliceBuffer(m.payload.Data.Materialize())
 	m.payload.Data.Free()
 	m.payload.Data = transport.OnePiece(kept)
-	p.message, p.size, p.ready = m, kept.Len(), true
+	p.message, p.compressor, p.size, p.ready = m, w.compressor, kept.Len(), true
 	return nil
 }
 
 // take implements prepared.
-func (p *PreparedMsg) take(limit int, keep bool, compressor encoding.Compressor) (outMessage, error) {
+func (p *PreparedMsg) take(limit int, keep bool) (outMessage, error) {
 	if !p.ready {
 		return outMessage{}, status.Error(codes.Internal, "grpc: a PreparedMsg was sent without Encode")
 	}
@@ -73,23 +74,24 @@ func (p *PreparedMsg) take(limit int, keep bool, compressor encoding.Compressor)
 		return outMessage{}, err
 	}
 	if keep && m.plain == nil { // it was encoded for an RPC that is not logged
-		m.plain = p.plain(compressor)
+		m.plain = p.plain()
 	}
 	return m, nil
 }
 
-// plain returns a copy of the message before compression by c. It returns nil if c can't read what it wrote.
-func (p *PreparedMsg) plain(c encoding.Compressor) []byte {
+// plain returns a copy of the message before compression. It returns nil if the compressor can't read what it wrote.
+func (p *PreparedMsg) plain() []byte {
 	sent := plainOf(&p.message.payload.Data)
 	if !p.message.payload.Compressed {
 		return sent
 	}
-	r, err := c.Decompress(bytes.NewReader(sent))
+	r, err := p.compressor.Decompress(bytes.NewReader(sent))
 	if err != nil {
 		return nil
 	}
-	b := make([]byte, p.message.length)
-	if _, err := io.ReadFull(r, b); err != nil {
+	// The end is read too, as a decompressor then goes back to its pool.
+	b, err := io.ReadAll(io.LimitReader(r, int64(p.message.length)+1))
+	if err != nil || len(b) != p.message.length {
 		return nil
 	}
 	return b

@@ -68,6 +68,10 @@ func TestPreparedMsgForALog(t *testing.T) {
 				t.Errorf("%s: %q, want %q, %v", name, got.plain, want.plain, err)
 			}
 			want.payload.Data.Free()
+			logged.compressor = nil // a mistake of the program, which the peer refuses
+			if _, err := logged.write(p); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

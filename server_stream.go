@@ -287,8 +287,7 @@ func (ss *serverStream) handled(err error) {
 		return
 	}
 	ss.server.opts.limits.leave(ss.call.serverCall)
-	// The watch is told what the handler returned, even if the client is told something else or is
-	// gone.
+	// The watch is told what the handler returned, even if the client is gone, or is told another error.
 	switch {
 	case ss.call.failure() != nil:
 	case err != nil:

@@ -127,7 +127,7 @@ func (p activeParts) close() (closed <-chan struct{}) {
 }
 
 // enterIdle gives up the resolver, the balancer and the connections; leaveIdle makes new ones.
-// idleness calls it while there are no RPCs.
+// idleness calls it while there are no RPCs, and leaveIdle if it fails.
 func (ch *Channel) enterIdle() {
 	ch.mu.Lock()
 	if ch.closed {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/internal/clock"
 )
 
-// idleness makes a channel idle after timeout without an RPC. It costs two atomic operations for
+// idleness makes a channel idle after timeout without an RPC. It costs a few atomic operations for
 // each RPC, and one alarm for each channel that is not idle.
 type idleness struct {
 	// Immutable.
@@ -42,9 +42,17 @@ func (i *idleness) start() { i.active.Store(asleep) }
 
 // begin counts an RPC, and wakes the channel if it is idle.
 func (i *idleness) begin() {
-	if i.active.Add(1) <= 0 {
-		_ = i.wake() // an error shows when the RPC picks
+	if i.active.Add(1) > 0 {
+		return
 	}
+	returned := false
+	defer func() {
+		if !returned { // a resolver or a policy has panicked, or ended the goroutine
+			i.active.Add(-1)
+		}
+	}()
+	_ = i.wake() // an error shows when the RPC picks
+	returned = true
 }
 
 // end counts the end of an RPC.
@@ -100,16 +108,22 @@ func (i *idleness) Ring() {
 	if i.closed || i.active.Load() < 0 {
 		return
 	}
-	quiet := time.Duration(clock.Now() - i.lastUsed.Load())
-	switch {
-	case i.active.Load() > 0:
+	if i.active.Load() > 0 { // before lastUsed: else the last RPC may end in between
 		i.arm(i.timeout)
+		return
+	}
+	used := i.lastUsed.Load()
+	quiet := time.Duration(clock.Now() - used)
+	switch {
 	case quiet < i.timeout:
 		i.arm(i.timeout - quiet)
-	case i.active.CompareAndSwap(0, asleep):
-		i.owner.enterIdle()
-	default: // an RPC began this moment
+	case !i.active.CompareAndSwap(0, asleep): // an RPC began this moment
 		i.arm(i.timeout)
+	case i.lastUsed.Load() != used: // and ended
+		i.active.Add(-asleep)
+		i.arm(i.timeout)
+	default:
+		i.owner.enterIdle()
 	}
 }
 

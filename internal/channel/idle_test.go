@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/internal/clock"
 )
 
 // modes notes what an idleness does to its owner.
@@ -106,6 +108,47 @@ func TestIdlenessEnd(t *testing.T) {
 		ended.Wait()
 	}
 }
+
+// TestIdlenessRingAtEnd: the alarm that rings as a long RPC ends leaves the channel as it is.
+func TestIdlenessRingAtEnd(t *testing.T) {
+	o := &modes{}
+	i := &idleness{timeout: time.Hour, owner: o}
+	i.start()
+	i.begin()
+	i.end()
+	defer i.close()
+	o.take()
+	for range 20_000 {
+		i.begin()
+		i.lastUsed.Store(clock.Now() - int64(2*time.Hour))
+		var ended sync.WaitGroup
+		ended.Go(i.end)
+		i.Ring()
+		ended.Wait()
+		if log := o.take(); len(log) > 0 {
+			t.Fatal(log)
+		}
+	}
+}
+
+// TestIdlenessPanic: an RPC whose wake-up panics is not counted.
+func TestIdlenessPanic(t *testing.T) {
+	i := &idleness{timeout: time.Hour, owner: panics{&modes{}}}
+	i.start()
+	defer i.close()
+	func() {
+		defer func() { _ = recover() }()
+		i.begin()
+		t.Error("it returned")
+	}()
+	if n := i.rpcs(); n != 0 {
+		t.Errorf("%d RPCs", n)
+	}
+}
+
+type panics struct{ *modes }
+
+func (panics) leaveIdle() error { panic("of a policy") }
 
 // TestIdlenessRace has RPCs begin while the timer fires. Whenever one runs the mode must
 // not be idle.

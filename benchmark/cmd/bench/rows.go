@@ -112,7 +112,14 @@ func extras() []row {
 		all = append(all, r.asked())
 	}
 	thousand := unary(128, 1000, 1000, ops.TCP, ops.Insecure)
-	for _, r := range paced("scale/rate/128B/%.0f%%/conns=1000/tcp", thousand, thousand) {
+	// At equal rates, what is allocated while a collection runs, which counts as alive, is equal too.
+	sealed := unary(8<<10, 64, 1, ops.TCP, ops.TLS)
+	many := unary(128, 256, 16, ops.TCP, ops.Insecure)
+	for _, r := range slices.Concat(
+		paced("scale/rate/128B/%.0f%%/conns=1000/tcp", thousand, thousand),
+		paced("scale/rate/8KiB/%.0f%%/tls", sealed, sealed),
+		paced("scale/rate/128B/%.0f%%/callers=256/conns=16/tcp", many, many),
+	) {
 		all = append(all, r.asked())
 	}
 	own := streams(ops.Pull, 1<<20, 1, ops.Insecure)
