@@ -163,8 +163,7 @@ func TestExpiry(t *testing.T) {
 	if got, err := Expiry(jwt(`{"exp": 1e300}`)); err != nil || got.Before(time.Now().AddDate(1000, 0, 0)) {
 		t.Errorf("%v, %v", got, err)
 	}
-	valid := jwt(`{"exp": 1700000000}`)
-	for _, text := range []string{valid[:8] + "\n" + valid[8:], valid[:2] + " " + valid[2:], valid + "\x00", "", "a", "a.b", "a.b.c.d", "..", "x.?.z", jwt(""), jwt("1"), jwt("{}"), jwt(`{"exp": "1"}`), jwt(`{"exp": null}`)} {
+	for _, text := range []string{"", "a", "a.b", "a.b.c.d", "..", "x.?.z", jwt(""), jwt("1"), jwt("{}"), jwt(`{"exp": "1"}`), jwt(`{"exp": null}`)} {
 		if got, err := Expiry(text); !errors.Is(err, errJWT) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
