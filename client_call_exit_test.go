@@ -81,16 +81,12 @@ func (c exitingCodec) Unmarshal(mem.BufferSlice, any) error {
 // exitingStats is a stats handler that leaves for good at each attempt's first OutHeader, if it has exit, or at its
 // InTrailer, if it has atTrailer.
 type exitingStats struct {
+	quietStats
 	exit, atTrailer func()
 
 	mu   sync.Mutex
 	told []codes.Code // the ends; guarded by mu
 }
-
-func (*exitingStats) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
-
-func (*exitingStats) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-func (*exitingStats) HandleConn(context.Context, stats.ConnStats)                       {}
 
 func (s *exitingStats) HandleRPC(_ context.Context, e stats.RPCStats) {
 	switch e := e.(type) {

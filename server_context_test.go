@@ -89,10 +89,11 @@ func TestHandlerContextDerived(t *testing.T) {
 }
 
 // printing prints the contexts that a stats handler gets.
-type printing struct{ use func(context.Context) }
+type printing struct {
+	quietStats
+	use func(context.Context)
+}
 
-func (printing) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-func (printing) HandleConn(context.Context, stats.ConnStats)                       {}
 func (p printing) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
 	p.use(ctx)
 	return ctx
@@ -107,8 +108,8 @@ func TestContextsPrint(t *testing.T) {
 		}
 	}
 	handlerContexts(testContext(t), t, use)
-	handlerContexts(testContext(t), t, use, StatsHandler(printing{use}))
-	cc := newTestClient(t, serve(t, newEcho()).addr, WithStatsHandler(printing{use}))
+	handlerContexts(testContext(t), t, use, StatsHandler(printing{use: use}))
+	cc := newTestClient(t, serve(t, newEcho()).addr, WithStatsHandler(printing{use: use}))
 	if err := call(testContext(t), cc, "x"); err != nil {
 		t.Error(err)
 	}

@@ -408,9 +408,9 @@ func TestPanicAfterCloseSend(t *testing.T) {
 	}
 }
 
-// A callback that panics ends the RPC, where Options say so, and only it.
-func TestPanics(t *testing.T) {
-	opts := &streams.Options{Recover: func(v any) error { return status.Error(codes.DataLoss, v.(string)) }}
+// panickingServer is what a client and OnDone are told of an RPC whose callback panics on the server.
+func panickingServer(t *testing.T, opts *streams.Options) (client, onDone error) {
+	t.Helper()
 	done := make(chan error, 1)
 	r := newRig(t, &service{duplex: handOver(&bidiCalls{
 		OnMessage: func(*bidi, *request) { panic("of the test") },
@@ -423,14 +423,19 @@ func TestPanics(t *testing.T) {
 	if err := st.Send(ask("x")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Recv(); status.Code(err) != codes.DataLoss {
-		t.Error(err)
+	_, client = st.Recv()
+	return client, await(t, done, "OnDone")
+}
+
+// A callback that panics ends the RPC, where Options say so, and only it.
+func TestPanics(t *testing.T) {
+	opts := &streams.Options{Recover: func(v any) error { return status.Error(codes.DataLoss, v.(string)) }}
+	theirs, ours := panickingServer(t, opts)
+	if status.Code(theirs) != codes.DataLoss || status.Code(ours) != codes.DataLoss {
+		t.Errorf("the client has %v, OnDone %v", theirs, ours)
 	}
-	if err := await(t, done, "OnDone"); status.Code(err) != codes.DataLoss {
-		t.Error(err)
-	}
-	over := make(chan error, 1)
-	r = newRig(t, &service{duplex: handOver(echoing(done), nil)})
+	done, over := make(chan error, 1), make(chan error, 1)
+	r := newRig(t, &service{duplex: handOver(echoing(done), nil)})
 	c, err := streams.OpenBidi(&talkerCalls{
 		OnMessage: func(*talker, *response) { runtime.Goexit() },
 		OnDone:    func(_ *talker, err error) { over <- err },

@@ -51,20 +51,9 @@ func TestRecoverWithoutStatus(t *testing.T) {
 		hasStatus(t, fmt.Sprintf("%v: the client's OnDone", of), await(t, over, "the client's OnDone"), want)
 		hasStatus(t, fmt.Sprintf("%v: the server's OnDone", of), await(t, done, "the server's OnDone"), codes.Canceled)
 
-		r = newRig(t, &service{duplex: handOver(&bidiCalls{
-			OnMessage: func(*bidi, *request) { panic("of the test") },
-			OnDone:    func(_ *bidi, err error) { done <- err },
-		}, opts)})
-		st, err := r.client.FullDuplexCall(r.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := st.Send(ask("x")); err != nil {
-			t.Fatal(err)
-		}
-		_, err = st.Recv()
-		hasStatus(t, fmt.Sprintf("%v: the client", of), err, want)
-		hasStatus(t, fmt.Sprintf("%v: OnDone of a server", of), await(t, done, "OnDone"), want)
+		theirs, ours := panickingServer(t, opts)
+		hasStatus(t, fmt.Sprintf("%v: the client", of), theirs, want)
+		hasStatus(t, fmt.Sprintf("%v: OnDone of a server", of), ours, want)
 	}
 }
 
