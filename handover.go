@@ -133,6 +133,7 @@ type handedCall interface {
 	Arm(w handover.Waker, input bool) handover.Events
 	ArmRoom(w handover.Waker, lazy bool) bool
 	Offer(p *transport.Payload, w handover.Waker, more int) (taken bool, err error)
+	EndLazy()
 	Flush()
 	Conn() any
 	Fate() error
@@ -166,6 +167,9 @@ func (h *handedStream) Arm(w handover.Waker, input bool) handover.Events {
 // ArmRoom implements handover.Server.
 func (h *handedStream) ArmRoom(w handover.Waker, lazy bool) bool { return h.handed().ArmRoom(w, lazy) }
 
+// EndLazy implements handover.Server.
+func (h *handedStream) EndLazy() { h.handed().EndLazy() }
+
 // Flush implements handover.Server.
 func (h *handedStream) Flush() { h.handed().Flush() }
 
@@ -190,6 +194,9 @@ func (h *handedStream) Offer(prepared any, w handover.Waker, more int) (taken bo
 	if h.call.watch != nil || p.size > h.server.opts.maxSend {
 		if !h.ArmRoom(w, more > 0) {
 			return false, nil
+		}
+		if more > 0 {
+			defer h.EndLazy() // also if a stats handler panics before the message is sent
 		}
 		return true, (*serverStream)(h).SendMsg(p)
 	}

@@ -77,13 +77,15 @@ func (g *Group[Req, Res]) Send(m *Res) (taken int) {
 // sendAll sends m on streams of one connection, and flushes the connection. It returns how many streams
 // have accepted m.
 func sendAll[Req, Res any](list []*Server[Req, Res], m *Shared[Res]) (taken int) {
+	if len(list) > 1 {
+		// The last one, which should have been written at once, may have had no room or be over. Or the program's
+		// codec, interceptors or stats handlers have panicked before it.
+		defer list[0].base.Flush()
+	}
 	for i, s := range list {
 		if s.core.send(m, manner(len(list)-1-i)) == nil {
 			taken++
 		}
-	}
-	if len(list) > 1 { // the last one, which should have been written at once, may have had no room or be over
-		list[0].base.Flush()
 	}
 	return taken
 }

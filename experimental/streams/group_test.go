@@ -3,6 +3,7 @@
 package streams_test
 
 import (
+	"io"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -242,4 +243,102 @@ func TestGroupRoom(t *testing.T) {
 	}
 	expect(slow, -1)
 	expect(quick, -1)
+}
+
+// intercepted is a stream with an interceptor's SendMsg.
+type intercepted struct {
+	grpc.ServerStream
+	send func(grpc.ServerStream, any) error
+}
+
+func (s intercepted) SendMsg(m any) error { return s.send(s.ServerStream, m) }
+
+// intercept makes members of a group, on one connection: one for each send, through which its messages go.
+func intercept(t *testing.T, send ...func(grpc.ServerStream, any) error) (*streams.Group[streams.None, response], []*watcher, []downwardsClient) {
+	h := newHub()
+	opened := 0
+	r := newRig(t, &service{down: h.watch}, grpc.StreamInterceptor(func(srv any, st grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		opened++ // one stream is opened after the other
+		return next(srv, intercepted{st, send[opened-1]})
+	}))
+	group := new(streams.Group[streams.None, response])
+	var watches []downwardsClient
+	for range send {
+		st, err := r.client.StreamingOutputCall(r.ctx, &request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		watches = append(watches, st)
+		group.Add(await(t, h.added, "a stream"))
+	}
+	return group, h.all, watches
+}
+
+// Where an interceptor has dropped a group's message, what the stream sends next does not wait for others.
+func TestGroupMessageIsDropped(t *testing.T) {
+	drop := func(grpc.ServerStream, any) error { return nil }
+	for name, next := range map[string]func(*watcher) error{
+		"Finish":     func(w *watcher) error { return w.Finish(nil) },
+		"SendHeader": func(w *watcher) error { return w.SendHeader(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			group, members, watches := intercept(t, drop, drop)
+			if n := group.Send(reply("dropped")); n != 2 {
+				t.Errorf("%d members took the message", n)
+			}
+			if err := next(members[0]); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := watches[0].Header(); err != nil {
+				t.Error(err)
+			}
+			if name == "Finish" {
+				if _, err := watches[0].Recv(); err != io.EOF {
+					t.Errorf("the client: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// What an interceptor does not send at once does not wait for others when it is sent.
+func TestGroupMessageIsSentLater(t *testing.T) {
+	var later func() error
+	keep := func(st grpc.ServerStream, m any) error {
+		later = func() error { return st.SendMsg(m) }
+		return nil
+	}
+	drop := func(grpc.ServerStream, any) error { return nil }
+	group, _, watches := intercept(t, keep, drop)
+	group.Send(reply("late"))
+	if err := later(); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := watches[0].Recv(); err != nil || text(m) != "late" {
+		t.Errorf("%q, %v", text(m), err)
+	}
+}
+
+// If an interceptor panics while a group sends, the members before that one still get the message, and its stream
+// does not keep back what it sends next.
+func TestGroupPanics(t *testing.T) {
+	pass := func(st grpc.ServerStream, m any) error { return st.SendMsg(m) }
+	group, members, watches := intercept(t, pass, func(grpc.ServerStream, any) error { panic("of the test") }, pass)
+	func() {
+		defer func() {
+			if v := recover(); v != "of the test" {
+				t.Errorf("recovered %v", v)
+			}
+		}()
+		group.Send(reply("x"))
+	}()
+	if m, err := watches[0].Recv(); err != nil || text(m) != "x" {
+		t.Errorf("%q, %v", text(m), err)
+	}
+	if err := members[1].Finish(nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watches[1].Recv(); err != io.EOF {
+		t.Errorf("the client: %v", err)
+	}
 }

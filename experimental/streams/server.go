@@ -191,6 +191,9 @@ func (s *serverSide[Req, Res]) offer(m any, more int) (taken bool, err error) {
 	if !s.room(more > 0) {
 		return false, nil
 	}
+	if more > 0 {
+		defer s.base.EndLazy() // interceptors may drop m, send it later, or panic
+	}
 	return true, s.transmit(m)
 }
 

@@ -52,6 +52,9 @@ type Server interface {
 	// nil, is woken when there is. If lazy is true, what is sent next is only queued, until Flush of any
 	// stream with the same Conn writes it.
 	ArmRoom(w Waker, lazy bool) bool
+	// EndLazy must be called after each ArmRoom with lazy true that found room, once the message was sent or was
+	// not, and before Flush. Otherwise what the stream sends much later could wait for a Flush that does not come.
+	EndLazy()
 	Flush()
 	Conn() any
 	// IsPlain reports whether stream, which is about to be handed over, is this one without a

@@ -101,6 +101,9 @@ func (s *HandlerStream) Offer(p *Payload, w handover.Waker, _ int) (taken bool, 
 	return true, s.Send(*p)
 }
 
+// EndLazy has nothing to do: nothing is sent lazily.
+func (s *HandlerStream) EndLazy() {}
+
 // Flush has nothing to do: each message is flushed when it is written.
 func (s *HandlerStream) Flush() {}
 

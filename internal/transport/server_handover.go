@@ -77,6 +77,9 @@ func (s *ServerStream) Offer(p *Payload, w handover.Waker, more int) (taken bool
 	return true, err
 }
 
+// EndLazy implements handover.Server.
+func (s *ServerStream) EndLazy() { s.h2.EndLazy() }
+
 // Flush implements handover.Server.
 func (s *ServerStream) Flush() { s.h2.Flush() }
 

@@ -103,7 +103,8 @@ func (c *locked) unlockQueued(s *protocol.Stream) {
 // must use neither the stream nor the connection. w replaces the w of an earlier call that was not
 // woken yet. A nil w changes nothing. If there is room, the next Offer takes its message even if the room
 // is gone by then, as when the peer has lowered its window meanwhile. If lazy is true as well, the next Send
-// only queues. The next sender on the connection, or Flush, then writes what it queued.
+// only queues. The next sender on the connection, or Flush, then writes what it queued. A caller that can't be sure
+// that somebody sends calls EndLazy before Flush.
 func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
@@ -220,6 +221,14 @@ func (c *locked) done(s *Stream) {
 	if c.core.HandlerDone(&s.core) {
 		c.show()
 	}
+}
+
+// EndLazy ends what CallRoom with lazy true has settled, if no sender has come meanwhile: the next Send, whenever
+// that is, also writes.
+func (s *Stream) EndLazy() {
+	c := s.conn.lock()
+	s.core.SetLazy(false)
+	c.unlock()
 }
 
 // Flush writes what lazy senders have left: see CallRoom.
