@@ -74,6 +74,29 @@ func TestServeHTTPClientGone(t *testing.T) {
 	}
 }
 
+// TestServeHTTPEndedEarly: the context of an RPC that ends while its handler runs ends with it. The handler
+// may wait for nothing else, and net/http sends the status only when it returns.
+func TestServeHTTPEndedEarly(t *testing.T) {
+	for name, opts := range map[string][]ServerOption{"plain": nil, "stats": {StatsHandler(&eventNames{})}} {
+		t.Run(name, func(t *testing.T) {
+			handled := make(chan error, 1)
+			e := newEcho()
+			e.stream = func(ss ServerStream) error {
+				received := make(chan error, 1)
+				go func() { received <- ss.RecvMsg(new(text)) }()
+				<-ss.Context().Done()
+				handled <- <-received
+				return ss.Context().Err()
+			}
+			client := connect(t, serveHTTP(t, e, append(opts, MaxRecvMsgSize(10))...)).
+				open(t.Context(), transport.Call{Method: "/test.Echo/Bidi"})
+			client.send(strings.Repeat("x", 20))
+			wantCode(t, "RecvMsg", within(t, handled, "the end of the context"), codes.ResourceExhausted)
+			client.wantEnd(codes.ResourceExhausted, "")
+		})
+	}
+}
+
 // blockedReader is a body of which nothing comes while ctx lasts.
 type blockedReader struct{ ctx context.Context }
 

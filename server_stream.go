@@ -59,7 +59,7 @@ type watchedServerStream struct {
 // that serverStream adds values to.
 type streamedCall interface {
 	BareContext() context.Context
-	Flush()
+	EndedEarly()
 }
 
 var (
@@ -86,7 +86,7 @@ func (c *streamCall) streamed() streamedCall { return c.serverCall.(streamedCall
 func (c *streamCall) fail(err error) error {
 	if c.early.CompareAndSwap(nil, &earlyEnd{err}) {
 		_ = end(c.servedCall, err)
-		c.streamed().Flush() // the handler may go on for long
+		c.streamed().EndedEarly()
 	}
 	return err
 }

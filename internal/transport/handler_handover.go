@@ -107,6 +107,15 @@ func (s *HandlerStream) EndLazy() {}
 // Flush has nothing to do: each message is flushed when it is written.
 func (s *HandlerStream) Flush() {}
 
+// EndedEarly ends the context, which otherwise ends when the handler returns: a handler that waits for
+// its context has to return, because net/http sends the trailers then. The context of a call that was
+// handed over is left to the owner.
+func (s *HandlerStream) EndedEarly() {
+	if s.handed.Load() == nil { // nothing can be handed over after Finish
+		s.cancel()
+	}
+}
+
 // Conn does what ServerStream.Conn does.
 func (s *HandlerStream) Conn() any { return s }
 

@@ -256,8 +256,8 @@ func (s *HandlerStream) HeaderWireLength() int { return int(s.req.size) }
 // IncomingHeader returns the request's metadata as a new map.
 func (s *HandlerStream) IncomingHeader() metadata.MD { return s.md.Copy() }
 
-// Context returns the call's context. It ends when the handler returns, the client cancels, the deadline
-// passes or the connection is lost.
+// Context returns the call's context. It ends when the handler returns, EndedEarly is called, the client
+// cancels, the deadline passes or the connection is lost.
 func (s *HandlerStream) Context() context.Context { return &s.ctx }
 
 // BareContext does what ServerStream.BareContext does.

@@ -83,6 +83,9 @@ func (s *ServerStream) EndLazy() { s.h2.EndLazy() }
 // Flush implements handover.Server.
 func (s *ServerStream) Flush() { s.h2.Flush() }
 
+// EndedEarly is called after Finish if the handler may go on for long.
+func (s *ServerStream) EndedEarly() { s.Flush() }
+
 // Conn implements handover.Server.
 func (s *ServerStream) Conn() any { return s.server }
 
