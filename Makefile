@@ -18,7 +18,7 @@ FUZZTIME  ?= 10s
 TESTFLAGS ?= -shuffle=on
 
 # Packages whose tests also run with the pooled reader switched off.
-POOLED  := . ./internal/transport/... ./interop/... ./credentials/alts/...
+POOLED  := . ./internal/transport ./internal/transport/h2 ./interop/... ./credentials/alts/...
 # Packages that are otherwise with the build tag grpctrace: RPCs are recorded for /debug/requests.
 TRACED  := ./experimental/nettrace ./health
 UNPOOL  := GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING=false

@@ -84,9 +84,7 @@ func (w *processedWorld) run(t *testing.T, program string, c *processedCase, env
 // TestA93AsPublished has the same client, built with this module and with the published one, make
 // the same RPCs through the same processor: they end alike, and the processor sees the same.
 func TestA93AsPublished(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds two programs")
-	}
+	buildsTwo(t)
 	ours, theirs := build(t, "processed", "go.mod"), build(t, "processed", "published.mod")
 	w := newProcessedWorld(t)
 	for _, c := range processedCases() {
@@ -120,9 +118,7 @@ func (c *processedCase) same(a, b *processedResult) bool {
 // chooses among filters, whatever the environment says; the published module has none either. They
 // are refused, unless they are optional.
 func TestA92A103AsPublished(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds two programs")
-	}
+	buildsTwo(t)
 	w := newProcessedWorld(t)
 	target := "passthrough:///" + w.processor.address
 	filters := map[string]proto.Message{

@@ -57,9 +57,7 @@ func (l *linearCaches) putEndpoints(cluster string, of *backend) {
 // published one: a response has what changed, and what it has not stays, but for Listeners and
 // Clusters, of which a response has all.
 func TestLinearCaches(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds two programs")
-	}
+	buildsTwo(t)
 	p := newLinearPlane(t)
 	a, b, c := anyBackend(t, "a"), anyBackend(t, "b"), anyBackend(t, "c")
 	clients := map[string]*sameClient{}

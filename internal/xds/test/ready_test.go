@@ -71,9 +71,7 @@ func TestWaitForReadyWithoutControlPlane(t *testing.T) {
 // the published one. RPCs fail at once; those that wait for ready wait, and then go on, also where
 // they fail there.
 func TestWaitForReadyAsPublished(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds two programs")
-	}
+	buildsTwo(t)
 	p := newPlane(t)
 	a := anyBackend(t, "a")
 	all := []types.Resource{listener("x", "x-r"), route("x-r", "x-c"), cluster("x-c"), endpoints("x-c", a.port)}

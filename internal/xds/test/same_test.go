@@ -217,9 +217,7 @@ var sameSeed = flag.Uint64("seed", 3, "of TestSameAsPublished; 0 for another one
 // make the same RPCs by configurations that are made at random: they go to the same servers, as
 // often but for chance.
 func TestSameAsPublished(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds two programs")
-	}
+	buildsTwo(t)
 	ours, theirs := build(t, "same", "go.mod"), build(t, "same", "published.mod")
 	seed := *sameSeed
 	if seed == 0 {
@@ -269,6 +267,15 @@ func alike(a, b map[string]int) bool {
 		}
 	}
 	return true
+}
+
+// buildsTwo skips a test that compares programs where that takes too long, or shows nothing: they
+// are built without the race detector.
+func buildsTwo(t *testing.T) {
+	t.Helper()
+	if testing.Short() || raceEnabled {
+		t.Skip("it builds two programs, which the race detector does not see")
+	}
 }
 
 // build builds a program of this module with the gRPC that a modfile names.
