@@ -35,6 +35,9 @@ type SubConn interface {
 	// SubConn is ready. It replaces an earlier one. The first health is Connecting, or Ready if the
 	// health is not checked. When the SubConn leaves Ready, the function is not called any more,
 	// and the balancer must register it again at the next Ready.
+	//
+	// The function may be called while another goroutine calls the balancer's methods, also during
+	// and after Close.
 	RegisterHealthListener(func(SubConnState))
 
 	internal.EnforceSubConnEmbedding

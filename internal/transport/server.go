@@ -130,7 +130,10 @@ func (h *serverHandler) hold(s *ServerStream) {
 }
 
 // BatchEnd implements h2.Handler.
-func (h *serverHandler) BatchEnd() {
+func (h *serverHandler) BatchEnd() { h.each((*ServerStream).start) }
+
+// each empties the ring, and calls f for each stream that was in it.
+func (h *serverHandler) each(f func(*ServerStream)) {
 	last := h.held
 	if last == nil {
 		return
@@ -140,7 +143,7 @@ func (h *serverHandler) BatchEnd() {
 	for last.held = nil; s != nil; {
 		next := s.held
 		s.held = nil // not to keep the others alive
-		s.start()
+		f(s)
 		s = next
 	}
 }
@@ -164,6 +167,7 @@ func (h *serverHandler) GoAway(frame.ErrCode, []byte) {}
 
 // Closed implements h2.Handler.
 func (h *serverHandler) Closed(err error) {
+	h.each((*ServerStream).forsake)
 	closed(h.conn)
 	drainWaits.forget(h.conn)
 	h.special.age.stop()

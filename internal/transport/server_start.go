@@ -28,6 +28,14 @@ func (s *ServerStream) start() {
 	s.h2.Done()
 }
 
+// forsake ends a call that was held when its connection ended within the batch. No handler has seen it.
+func (s *ServerStream) forsake() {
+	if !s.started {
+		s.started = true
+		s.release(false)
+	}
+}
+
 // Run implements warm.Task: it serves the call.
 func (s *ServerStream) Run() {
 	defer s.handled()

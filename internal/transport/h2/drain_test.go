@@ -37,3 +37,20 @@ func TestEndSilentDrain(t *testing.T) {
 		}
 	}
 }
+
+// TestDrainAfterBrokenRule: a drain that begins while the GOAWAY about a broken rule waits to be written does not
+// name a higher last stream, which RFC 9113 section 6.8 forbids.
+func TestDrainAfterBrokenRule(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, protocol.Server, peerConfig{})
+		p.self.out.set(func() { p.self.out.limit = 0 })
+		p.send(data(0, "x", false))
+		p.conn.Drain(frame.NoError, "bye")
+		if !p.conn.Draining() {
+			t.Error("it does not drain")
+		}
+		p.self.out.set(func() { p.self.out.limit = 1 << 10 })
+		p.settle()
+		p.want("GOAWAY 0 PROTOCOL_ERROR", "EOF")
+	})
+}

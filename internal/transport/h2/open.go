@@ -13,7 +13,6 @@ import (
 // Start sends the preface and begins to read, on a goroutine of its own. Drain and Retire may be called
 // before it: what they send follows the preface.
 func (c *Conn) Start() {
-	c.initParking()
 	c.wire.CountIn((*locked)(c).total())
 	if c.tracer() != nil {
 		c.traceOpen()
@@ -28,6 +27,7 @@ func (c *Conn) Start() {
 		}
 		return // Close came first, and has told the Handler
 	}
+	c.initParking() // with the lock held: Close may come from now on, and looks at the handle
 	if t := l.core.Config().PrefaceTimeout; t > 0 {
 		l.wire.readUntil(time.Now().Add(t))
 	}

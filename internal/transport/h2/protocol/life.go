@@ -82,10 +82,7 @@ func (l *life) start() (d duty, ok bool) {
 		return 0, false
 	}
 	l.stage = running
-	if l.drain == announced {
-		d = sayAnnouncement
-	}
-	return d, true
+	return l.announcement(), true
 }
 
 // kill ends the connection, for whatever reason. It returns the stage before. That was Dead if the
@@ -107,7 +104,15 @@ func (l *life) announce() duty {
 		return 0
 	}
 	l.drain = announced
-	if l.stage == Fresh {
+	return l.announcement()
+}
+
+// announcement is what there is to say once a drain is announced.
+//
+// "Endpoints MUST NOT increase the value they send in the last stream identifier", RFC 9113 section 6.8: after our
+// last GOAWAY there is no announcement.
+func (l *life) announcement() duty {
+	if l.stage != running || l.drain != announced || l.exit >= farewell {
 		return 0
 	}
 	return sayAnnouncement

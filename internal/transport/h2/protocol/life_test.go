@@ -32,7 +32,7 @@ var lifeEvents = []struct {
 }{
 	{"start", func(l *life) duty { d, _ := l.start(); return d }, func(t *testing.T, before, after life, d duty) {
 		want := duty(0)
-		if before.stage == Fresh && before.drain == announced {
+		if before.stage == Fresh && before.drain == announced && before.exit < farewell {
 			want = sayAnnouncement
 		}
 		wantDuty(t, d, want)
@@ -51,7 +51,7 @@ var lifeEvents = []struct {
 		want := duty(0)
 		if before.stage != Dead && before.drain == notDraining {
 			before.drain = announced
-			if before.stage == running {
+			if before.stage == running && before.exit < farewell {
 				want = sayAnnouncement
 			}
 		}
@@ -174,7 +174,7 @@ func TestLifeTransitions(t *testing.T) {
 }
 
 // Whatever happens, each of the duties that are said on the wire comes once at most, and
-// the announcement not after the farewell's end.
+// the announcement, which names the highest stream of all, not after a last GOAWAY.
 func TestLifeSaysOnce(t *testing.T) {
 	type told struct {
 		life
@@ -192,6 +192,9 @@ func TestLifeSaysOnce(t *testing.T) {
 			d := ev.happen(&next.life) &^ refuseWaiters
 			if again := d & at.said; again != 0 {
 				t.Fatalf("%s in %+v: %b again", ev.name, at, again)
+			}
+			if d.has(sayAnnouncement) && at.exit >= farewell {
+				t.Fatalf("%s in %+v: announced", ev.name, at)
 			}
 			next.said |= d
 			walk(next)
