@@ -110,14 +110,19 @@ func (c *Config) readServers(in *configJSON, o Options) (err error) {
 	return err
 }
 
+// parseServers leaves out servers that are listed already: nobody can fall back to the server that has failed.
 func parseServers(list []json.RawMessage, o Options) ([]*Server, error) {
-	servers := make([]*Server, len(list))
+	servers := make([]*Server, 0, len(list))
+	known := make(map[string]bool, len(list))
 	for i, text := range list {
 		s, err := parseServer(text, o.CallCreds)
 		if err != nil {
 			return nil, fmt.Errorf("xds_servers[%d]: %w", i, err)
 		}
-		servers[i] = s
+		if !known[s.Key()] {
+			known[s.Key()] = true
+			servers = append(servers, s)
+		}
 	}
 	return servers, nil
 }

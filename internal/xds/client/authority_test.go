@@ -5,6 +5,8 @@ package client
 import (
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/internal/xds/bootstrap"
 )
 
 // TestA57TimerOutlivesItsServer: a resource that no server has is known not to exist in time, also if the server
@@ -73,5 +75,68 @@ func TestA57TimerOutlivesItsServer(t *testing.T) {
 			time.Sleep(time.Hour)
 			x.want("error control plane q (insecure) can't be reached")
 		})
+	})
+}
+
+// TestA36SameFromAnotherServer: a resource that comes unchanged from another control plane has not changed, so an xDS
+// server does not drain its connections.
+func TestA36SameFromAnotherServer(t *testing.T) {
+	differs := newType(wholeURL, true, nil)
+	differs.Alike = func(a, b *bootstrap.Server) bool { return a.URI == b.URI }
+	for _, tt := range []struct {
+		name string
+		typ  *Type[string]
+		want []string
+	}{
+		{"alike", wholes, nil},
+		{"not alike", differs, []string{"1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inWorld(t, two(), Config{}, func(w *world) {
+				p, q := w.planes["p"], w.planes["q"]
+				p.setDown(true)
+				x, _ := w.watch(tt.typ, "x")
+				f := q.next()
+				f.send(wholeURL, "7", "1", "x=1")
+				x.want("1")
+				p.setDown(false)
+				time.Sleep(5 * time.Second)
+				s := p.next()
+				s.send(wholeURL, "1", "1", "x=1")
+				x.want(tt.want...)
+				if f.ctx.Err() == nil || q.closed != 1 {
+					t.Error("the fallback stays")
+				}
+				if r := w.Resources(); len(r) != 1 || r[0].Version != "1" {
+					t.Errorf("%+v", r)
+				}
+				s.send(wholeURL, "2", "2", "x=2")
+				x.want("2")
+				s.send(wholeURL, "3", "3") // the resource is p's now, so p can delete it
+				x.want("none")
+			})
+		})
+	}
+}
+
+// TestListedTwice: a control plane that is listed twice is one.
+func TestListedTwice(t *testing.T) {
+	p := serverText("p", "")
+	inWorld(t, `{"xds_servers":[`+p+`,`+p+`]}`, Config{}, func(w *world) {
+		p := w.planes["p"]
+		p.setDown(true)
+		a, _ := w.watch(parts, "a")
+		a.want("error control plane p (insecure) can't be reached")
+		p.setDown(false)
+		time.Sleep(5 * time.Second)
+		s := p.next()
+		s.want(partURL, "", "", "a")
+		s.send(partURL, "1", "1", "a=1")
+		a.want("1")
+		s.want(partURL, "1", "1", "a")
+		b, _ := w.watch(parts, "b")
+		s.want(partURL, "1", "1", "a", "b")
+		s.send(partURL, "1", "2", "b=1")
+		b.want("1")
 	})
 }

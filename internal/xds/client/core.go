@@ -63,6 +63,7 @@ type kind interface {
 	name() string
 	whole() bool
 	decode(from *bootstrap.Server, raw []byte) (any, error)
+	alike(a, b *bootstrap.Server) bool
 }
 
 // authority has the watched resources of one authority, and the control planes from which they are requested.
@@ -109,7 +110,7 @@ type entry struct {
 	raw     []byte // value, serialized
 	version string
 	updated time.Time
-	from    *server // the server that sent value
+	from    *server // the server that sent value last
 
 	// err says why the state is neither Requested nor ACKed.
 	err        error
@@ -162,7 +163,7 @@ type server struct {
 type subscription struct {
 	kind    kind
 	entries map[string]*entry
-	version string  // of the last valid response; it is kept when the stream ends
+	version string  // of the last valid response; it is kept when the stream ends, while all resources are this server's
 	nonce   string  // of the last response on this stream
 	nack    error   // why that response is invalid; nil if it is valid
 	refused *string // the last version that was refused; nil after a valid one

@@ -40,10 +40,16 @@ func (e *entry) set(value any, raw []byte, version string, from *server) {
 	}
 }
 
-// confirm takes over a version whose value is the one already in use.
-func (e *entry) confirm(version string) {
+// agrees reports whether the bytes of the version in use would have the same value if from had sent them.
+func (e *entry) agrees(from *server) bool {
+	return e.from == from || e.kind.alike(e.from.config, from.config)
+}
+
+// confirm takes over a version whose value is the one already in use. Watchers need not know that another server
+// has sent it: for a server, for example, a new version of its Listener means to drain all connections (A36).
+func (e *entry) confirm(version string, from *server) {
 	e.clearIgnored("it is there again")
-	e.state, e.version = ACKed, version
+	e.state, e.version, e.from = ACKed, version, from
 	e.err, e.errVersion, e.transient = nil, "", nil
 	if e.ambient == nil {
 		return

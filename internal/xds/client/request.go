@@ -57,6 +57,9 @@ func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryReque
 		return nil, nil
 	}
 	sub.dirty = false
+	if !sub.asked && sub.lacks(s) {
+		sub.version = ""
+	}
 	req := &discoveryv3.DiscoveryRequest{
 		TypeUrl: sub.kind.url(), VersionInfo: sub.version, ResponseNonce: sub.nonce,
 		ResourceNames: sub.names(),
@@ -70,6 +73,17 @@ func (s *server) next(stream Stream) (*subscription, *discoveryv3.DiscoveryReque
 		req.ErrorDetail = &status.Status{Code: int32(codes.InvalidArgument), Message: sub.nack.Error()}
 	}
 	return sub, req
+}
+
+// lacks reports whether the version in use of a resource is not one that s sent, or there is none. A control plane
+// that sees the version of an earlier stream may assume that the client has all that it requests, and send nothing.
+func (sub *subscription) lacks(s *server) bool {
+	for _, e := range sub.entries {
+		if e.from != s {
+			return true
+		}
+	}
+	return false
 }
 
 // names returns the resource names for the next request. If that request acknowledges a response, names

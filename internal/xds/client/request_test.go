@@ -143,7 +143,49 @@ func TestNewStreamHasAllNames(t *testing.T) {
 		time.Sleep(minStream)
 		close(busy)
 		s = p.next()
-		s.want(partURL, "1", "", "x", "y")
+		s.want(partURL, "", "", "x", "y")
 		s.quiet()
 	})
+}
+
+// TestVersionOfEarlierStream: on a new stream, a version says that the client has all that it requests.
+func TestVersionOfEarlierStream(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		between func(w *world, cancelX func())
+		version string
+		names   []string
+	}{
+		{"nothing", func(*world, func()) {}, "1", []string{"x", "y"}},
+		{"one dropped", func(_ *world, cancelX func()) { cancelX() }, "1", []string{"y"}},
+		{"one added", func(w *world, _ func()) { w.watch(parts, "z") }, "", []string{"x", "y", "z"}},
+		{"one dropped and added", func(w *world, cancelX func()) {
+			cancelX()
+			w.watch(parts, "x")
+		}, "", []string{"x", "y"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inWorld(t, one(""), Config{}, func(w *world) {
+				x, cancelX := w.watch(parts, "x")
+				y, _ := w.watch(parts, "y")
+				s := w.planes["p"].next()
+				s.send(partURL, "1", "1", "x=1", "y=1")
+				x.want("1")
+				y.want("1")
+				close(s.end)
+				w.planes["p"].none()
+				tt.between(w, cancelX)
+				time.Sleep(time.Second)
+				s = w.planes["p"].next()
+				s.want(partURL, tt.version, "", tt.names...)
+				if tt.version != "" {
+					return
+				}
+				_, _ = w.watch(parts, "zz")
+				s.want(partURL, "", "", append(tt.names, "zz")...)
+				s.send(partURL, "1", "1", "x=1", "y=1", "z=1", "zz=1")
+				s.want(partURL, "1", "1", append(tt.names, "zz")...)
+			})
+		})
+	}
 }

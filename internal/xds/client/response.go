@@ -56,7 +56,6 @@ type item struct {
 	name  string
 	raw   []byte
 	value any
-	same  bool // the resource is the same as the one in use, and value is that one's
 	err   error
 }
 
@@ -79,8 +78,8 @@ func (r *response) begin(stream Stream) bool {
 }
 
 // watched reports whether the resource has been watched since before processing of the response began. raw and
-// value are the version in use, if it came from this server. watched looks up one name at a time, so that the
-// cost depends on what the control plane sends, and not on how many resources are watched.
+// value are the version in use, if the same bytes from this server have the same value. watched looks up one name
+// at a time, so that the cost depends on what the control plane sends, and not on how many resources are watched.
 func (r *response) watched(name string) (raw []byte, value any, ok bool) {
 	c := r.server.client
 	c.mu.Lock()
@@ -89,7 +88,7 @@ func (r *response) watched(name string) (raw []byte, value any, ok bool) {
 	if _, fresh := r.sub.fresh[name]; e == nil || fresh {
 		return nil, nil, false
 	}
-	if e.from == r.server {
+	if e.value != nil && e.agrees(r.server) {
 		raw, value = e.raw, e.value
 	}
 	return raw, value, true
@@ -108,7 +107,7 @@ func (r *response) add(index int, a *anypb.Any) {
 		return
 	}
 	if raw != nil && bytes.Equal(raw, it.raw) {
-		it.same, it.value = true, value
+		it.value = value
 	} else if it.value, it.err = r.kind.decode(r.server.config, it.raw); it.err != nil {
 		it.err = fmt.Errorf("%s %q is not valid: %w", r.kind.name(), it.name, it.err)
 		r.wrong++
@@ -250,9 +249,9 @@ func (r *response) apply(e *entry, it *item) {
 	switch {
 	case it.err != nil:
 		e.invalid(NACKed, it.err, r.version, r.server)
-	case it.same && e.from == r.server && e.value != nil:
-		e.confirm(r.version)
-	default: // Though it.same is true, the entry may have been dropped meanwhile, or have got another server's value.
+	case e.value != nil && e.agrees(r.server) && bytes.Equal(e.raw, it.raw):
+		e.confirm(r.version, r.server)
+	default:
 		e.set(it.value, it.raw, r.version, r.server)
 	}
 }

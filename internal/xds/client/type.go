@@ -17,11 +17,17 @@ type Type[T any] struct {
 	// Decode decodes a serialized resource that came from a control plane. The goroutines of
 	// several servers call it concurrently. The value must not refer to raw.
 	Decode func(from *bootstrap.Server, raw []byte) (T, error)
+	// Alike reports whether Decode makes the same of the same bytes whichever of the two control planes
+	// sent them. Then a resource that comes unchanged from the other one has not changed. Nil means that
+	// this is so for all control planes.
+	Alike func(a, b *bootstrap.Server) bool
 }
 
 func (t *Type[T]) url() string  { return t.URL }
 func (t *Type[T]) name() string { return t.Name }
 func (t *Type[T]) whole() bool  { return t.Whole }
+
+func (t *Type[T]) alike(a, b *bootstrap.Server) bool { return t.Alike == nil || t.Alike(a, b) }
 
 func (t *Type[T]) decode(from *bootstrap.Server, raw []byte) (any, error) {
 	return t.Decode(from, raw)

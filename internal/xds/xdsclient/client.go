@@ -72,23 +72,27 @@ func (c *Client) types(b *bootstrap.Config, features resource.Features, filters 
 	in := func(from *bootstrap.Server) *resource.Context {
 		return &resource.Context{Bootstrap: b, Server: from, Filters: filters, Features: features}
 	}
+	trust := func(a, b *bootstrap.Server) bool { return a.Features.TrustedXDSServer == b.Features.TrustedXDSServer }
 	c.Listeners = &client.Type[*resource.Listener]{
 		URL: resource.ListenerURL, Name: "Listener", Whole: true,
 		Decode: func(from *bootstrap.Server, raw []byte) (*resource.Listener, error) {
 			return resource.ParseListener(in(from), raw)
 		},
+		Alike: trust, // filters may depend on it
 	}
 	c.Routes = &client.Type[*resource.RouteConfig]{
 		URL: resource.RouteConfigURL, Name: "RouteConfiguration",
 		Decode: func(from *bootstrap.Server, raw []byte) (*resource.RouteConfig, error) {
 			return resource.ParseRouteConfig(in(from), raw)
 		},
+		Alike: trust, // A81
 	}
 	c.Clusters = &client.Type[*resource.Cluster]{
 		URL: resource.ClusterURL, Name: "Cluster", Whole: true,
 		Decode: func(from *bootstrap.Server, raw []byte) (*resource.Cluster, error) {
 			return resource.ParseCluster(in(from), raw)
 		},
+		Alike: func(a, b *bootstrap.Server) bool { return a.Key() == b.Key() }, // load reports go to the server
 	}
 	c.Endpoints = &client.Type[*resource.Endpoints]{
 		URL: resource.EndpointsURL, Name: "ClusterLoadAssignment",
