@@ -25,7 +25,7 @@ import (
 // (*transport.ServerStream) or from net/http (*transport.HandlerStream).
 //
 // Few calls need more than that. Interfaces for it are declared where it is used: streamedCall, handedCall,
-// watchedCall and limitedCall. Both kinds of streams implement all of them.
+// watchedCall, limitedCall and boundCall. Both kinds of streams implement all of them.
 type serverCall interface {
 	called
 	Context() context.Context
@@ -101,6 +101,9 @@ func (s *Server) begin(st serverCall) *serverStream {
 		_ = st.Finish(status.Convert(err)) // an error can be reported to nobody
 		return nil
 	}
+	if own := st.Context(); ctx != own && ctx.Done() != own.Done() { // the tap's may end first
+		st.(boundCall).Bind(ctx)
+	}
 	if s.opts.labelGoroutines {
 		ctx = labelGoroutine(ctx, st.Method())
 	}
@@ -145,6 +148,9 @@ func (s *Server) left(st serverCall) {
 
 // over is called when a call that has entered s.running and the limits has ended.
 func (s *Server) over(st serverCall) {
+	if s.opts.transport.Tap != nil {
+		st.(boundCall).Unbind()
+	}
 	s.opts.limits.leave(st)
 	s.opts.control.end(st)
 	s.running.leave(st.Peer())
@@ -216,6 +222,17 @@ func (s *Server) tap(st serverCall) (context.Context, error) {
 	}
 	return ctx, nil
 }
+
+// boundCall is a call that waits for its client no longer than the context lasts that a tap has returned.
+type boundCall interface {
+	Bind(context.Context)
+	Unbind()
+}
+
+var (
+	_ boundCall = (*transport.ServerStream)(nil)
+	_ boundCall = (*transport.HandlerStream)(nil)
+)
 
 // settleCompression fails if the call's messages can't be read. Otherwise it chooses the encoding of the
 // replies: that of the request, unless an option sets another or the client does not accept it.

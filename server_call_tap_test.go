@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,6 +41,80 @@ func TestServerTap(t *testing.T) {
 	c.unary(ctx, "").want(t, "tapped")
 	c.unary(metadata.AppendToOutgoingContext(ctx, "x-do", "plain"), "").wantStatus(t, codes.PermissionDenied, "refused")
 	c.unary(metadata.AppendToOutgoingContext(ctx, "x-do", "status"), "").wantStatus(t, codes.ResourceExhausted, "later")
+}
+
+// TestServerTapBound: a handler waits for its client no longer than the context lasts that the tap returns.
+// If it does not wait, the RPC goes on.
+func TestServerTapBound(t *testing.T) {
+	type bounded struct {
+		name   string
+		handle func(ServerStream) error
+		want   codes.Code
+	}
+	receives := bounded{"receives", func(ss ServerStream) error { return ss.RecvMsg(new(text)) }, codes.DeadlineExceeded}
+	goesOn := bounded{"goes on", func(ss ServerStream) error { <-ss.Context().Done(); return nil }, codes.OK}
+	sends := bounded{"sends", func(ss ServerStream) error {
+		for {
+			if err := ss.SendMsg(&text{Value: strings.Repeat("x", 1<<16)}); err != nil {
+				return err
+			}
+		}
+	}, codes.DeadlineExceeded}
+	for name, server := range map[string]struct {
+		start func(*testing.T, *echo, ...ServerOption) *testServer
+		calls []bounded
+	}{
+		"alone":           {func(t *testing.T, e *echo, o ...ServerOption) *testServer { return serve(t, e, o...) }, []bounded{receives, goesOn, sends}},
+		"behind net/http": {serveHTTP, []bounded{receives, goesOn}},
+	} {
+		for _, tt := range server.calls {
+			t.Run(name+"/"+tt.name, func(t *testing.T) {
+				handled := make(chan error, 1)
+				e := newEcho()
+				e.stream = func(ss ServerStream) error {
+					err := tt.handle(ss)
+					handled <- err
+					return err
+				}
+				c := connect(t, server.start(t, e, InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+					ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+					t.Cleanup(cancel)
+					return ctx, nil
+				})))
+				r := c.open(t.Context(), transport.Call{Method: "/test.Echo/Bidi"})
+				wantCode(t, "the handler", within(t, handled, "the handler's end"), tt.want)
+				for ok := true; ok; {
+					_, ok = r.recv()
+				}
+				wantCode(t, "the client", r.Status().Err(), tt.want)
+			})
+		}
+	}
+}
+
+// TestServerTapUnbound: a context that outlasts its RPC does not keep it.
+func TestServerTapUnbound(t *testing.T) {
+	ctx := &countedContext{Context: context.Background(), done: make(chan struct{})}
+	ts := serve(t, newEcho(), InTapHandle(func(context.Context, *tap.Info) (context.Context, error) { return ctx, nil }))
+	connect(t, ts).unary(t.Context(), "x").want(t, "x")
+	ts.GracefulStop()
+	if n := ctx.registered.Load(); n != 0 {
+		t.Errorf("%d functions are still registered", n)
+	}
+}
+
+// countedContext counts the functions that its end would call.
+type countedContext struct {
+	context.Context
+	done       chan struct{}
+	registered atomic.Int32
+}
+
+func (c *countedContext) Done() <-chan struct{} { return c.done }
+
+func (c *countedContext) AfterFunc(func()) func() bool {
+	c.registered.Add(1)
+	return func() bool { c.registered.Add(-1); return true }
 }
 
 // TestServerTapLate: nothing more of an RPC runs if the context that its tap returns has ended, and

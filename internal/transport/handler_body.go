@@ -37,6 +37,7 @@ type handlerBody struct {
 	// Owned by the receiver.
 	begun bool
 	err   error
+	bound *bound        // nil: there is none
 	run   *grpcwire.Run // small messages that came with the last one; nil: none did
 }
 
@@ -83,6 +84,9 @@ func (b *handlerBody) recv() (grpcwire.Message, error) {
 		return m.Message, m.err
 	case <-b.ctx.Done():
 		return b.giveUp()
+	case <-b.bound.done():
+		b.err = b.bound.err()
+		return grpcwire.Message{}, b.err
 	}
 }
 

@@ -49,6 +49,7 @@ type coldState struct {
 	length     contentLength  // of the rest of that
 	headersOut chan struct{}  // closed when headersGoing is over; nil while nobody waits
 	timer      *time.Timer    // of the deadline; nil until somebody waits
+	bound      *bound         // nil: there is none
 }
 
 // emptyCold is the cold state of most streams. It is never changed.

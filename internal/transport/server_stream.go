@@ -77,6 +77,10 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 			s.mu.Unlock()
 			return grpcwire.Message{}, status.FromContextError(c.ctxErr()).Err()
 		}
+		if err := s.cold().bound.err(); err != nil {
+			s.mu.Unlock()
+			return grpcwire.Message{}, err
+		}
 		s.await()
 	}
 }
@@ -141,6 +145,9 @@ func (s *ServerStream) Send(p Payload) error {
 		select {
 		case <-room:
 		case <-s.asContext().Done(): // mayNotSend says why
+		case <-s.cold().bound.done():
+			p.Data.Free()
+			return s.cold().bound.err()
 		}
 	}
 }

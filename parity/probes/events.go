@@ -145,6 +145,69 @@ func tapLate(p *probe.P, handle tap.ServerInHandle, method string) {
 	endBoth(p, s, j)
 }
 
+// boundHandlers are handlers that wait when the time is over that their tap has given them.
+var boundHandlers = []struct {
+	name   string
+	handle func(grpc.ServerStream) error
+}{
+	{"receives", func(st grpc.ServerStream) error { return st.RecvMsg(new(rig.Msg)) }},
+	{"sends", func(st grpc.ServerStream) error {
+		for {
+			if err := st.SendMsg(rig.M(strings.Repeat("x", 1<<16))); err != nil {
+				return err
+			}
+		}
+	}},
+	{"waits for its context", func(st grpc.ServerStream) error {
+		<-st.Context().Done()
+		return st.Context().Err()
+	}},
+	{"sends later", func(st grpc.ServerStream) error {
+		<-st.Context().Done()
+		probe.Settle(0)
+		return st.SendMsg(rig.M("x"))
+	}},
+}
+
+// tapBound makes a call that the tap gives little time, and that the client leaves alone.
+func tapBound(p *probe.P, handle func(grpc.ServerStream) error) {
+	j := &journal{}
+	handled := make(chan string, 1)
+	s := rig.Pair{TCP: true, Server: []grpc.ServerOption{
+		grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+			ctx, cancel := context.WithTimeout(ctx, moment)
+			p.Cleanup(cancel)
+			return ctx, nil
+		}),
+	}, Handlers: rig.Handlers{Stream: func(st grpc.ServerStream) error {
+		err := handle(st)
+		handled <- rig.Err(err)
+		return err
+	}}}.Start(p)
+	s.Ready(p)
+	ctx, cancel := context.WithCancel(p.Context())
+	defer cancel()
+	stream, err := s.NewStream(ctx, rig.BidiDesc, rig.Bidi)
+	if err != nil {
+		p.Printf("%s", rig.Err(err))
+		return
+	}
+	probe.Settle(4 * moment)
+	select {
+	case err := <-handled:
+		p.Printf("handler: %s", err)
+	default:
+		p.Printf("handler: waits")
+		cancel()
+		p.Printf("handler, when the client is gone: %s", <-handled)
+	}
+	for err == nil {
+		err = stream.RecvMsg(new(rig.Msg))
+	}
+	p.Printf("client: %s", rig.Err(err))
+	endBoth(p, s, j)
+}
+
 // endBoth ends a pair, and prints what was told until all is over: the end of the connection at last,
 // beside which the RPCs' own ends may come.
 func endBoth(p *probe.P, s *rig.Started, j *journal) {
@@ -179,6 +242,9 @@ func eventProbes() []probe.Probe {
 		for _, method := range []string{rig.Unary, rig.Bidi} {
 			out = append(out, probe.Probe{Name: "server sees a tap that " + c.name + method, Run: func(p *probe.P) { tapLate(p, c.tap, method) }})
 		}
+	}
+	for _, h := range boundHandlers {
+		out = append(out, probe.Probe{Name: "tap with a timeout, handler " + h.name, Run: func(p *probe.P) { tapBound(p, h.handle) }})
 	}
 	return append(out, contextEventProbes...)
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+
+	"google.golang.org/grpc/status"
+)
+
+// bound is a context of the program's that bounds how long a call waits for its client. It does not end the
+// call by itself. It is set before the call is served.
+type bound struct {
+	context.Context
+	stop func() bool // keeps Context from waking the receiver; nil: it does not do that
+}
+
+// done is closed when the context has ended. b may be nil.
+func (b *bound) done() <-chan struct{} {
+	if b == nil {
+		return nil
+	}
+	return b.Done()
+}
+
+// err returns an error with a status if the context has ended. b may be nil.
+func (b *bound) err() error {
+	if b == nil {
+		return nil
+	}
+	return status.FromContextError(b.Err()).Err()
+}
+
+// Bind makes Recv and Send wait no longer than ctx lasts. It must be called before the call is served, and
+// Unbind after the end of the call.
+func (s *ServerStream) Bind(ctx context.Context) {
+	b := &bound{Context: ctx}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mutableCold().bound = b
+	b.stop = context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wake.signal(wakeMessage, 1)
+	})
+}
+
+// Unbind lets go of the context that Bind was given, if it was called.
+func (s *ServerStream) Unbind() {
+	if b := s.cold().bound; b != nil {
+		b.stop()
+	}
+}
+
+// Bind does what ServerStream.Bind does, except for Send: net/http decides how long a Write waits. It
+// needs no Unbind.
+func (s *HandlerStream) Bind(ctx context.Context) { s.body.bound = &bound{Context: ctx} }
+
+// Unbind has nothing to do.
+func (s *HandlerStream) Unbind() {}
