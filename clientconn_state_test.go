@@ -131,6 +131,39 @@ func TestResetConnectBackoff(t *testing.T) {
 	}
 }
 
+// TestResetConnectBackoffDuringAnAttempt: the pause after an attempt that was under way is as short as the first, too.
+func TestResetConnectBackoffDuringAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := ConnectParams{MinConnectTimeout: time.Hour}
+		p.Backoff.BaseDelay, p.Backoff.MaxDelay, p.Backoff.Multiplier = time.Second, time.Hour, 1000
+		dials, fail := make(chan time.Time), make(chan struct{})
+		cc := newTestClient(t, "passthrough:///x", WithIdleTimeout(0), WithConnectParams(p), WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			select {
+			case dials <- time.Now():
+			case <-ctx.Done():
+			}
+			select {
+			case <-fail:
+			case <-ctx.Done():
+			}
+			return nil, errors.New("nobody is there")
+		}))
+		defer cc.Close()
+		cc.Connect()
+		for range 2 { // the pause after the second would be long
+			<-dials
+			fail <- struct{}{}
+		}
+		<-dials
+		cc.ResetConnectBackoff()
+		fail <- struct{}{}
+		failed := time.Now()
+		if pause := (<-dials).Sub(failed); pause != time.Second {
+			t.Errorf("the pause is %v", pause)
+		}
+	})
+}
+
 func TestIdleTimeout(t *testing.T) {
 	s := serve(t, newEcho())
 	cc := newTestClient(t, s.addr, WithIdleTimeout(10*time.Millisecond))

@@ -4,10 +4,12 @@ package rls
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/serviceconfig"
 )
@@ -72,5 +74,19 @@ func TestBalancerEndsWhileAChildIsTold(t *testing.T) {
 	b.mu.Unlock()
 	if err := b.tell(c); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestResolverErrorBeforeTheFirstState: a child that has not got its first state yet is not told of an error of the
+// resolver. Its policy would report a failure, which would last until it is connected.
+func TestResolverErrorBeforeTheFirstState(t *testing.T) {
+	b := newLB(t, &hookedBuilder{hook: func() {}})
+	b.mu.Lock()
+	c := b.hold("target")
+	b.mu.Unlock()
+	c.policy.Build(c.build, b.opts) // the first thing that tell does
+	b.ResolverError(errors.New("of the resolver"))
+	if c.state.ConnectivityState != connectivity.Connecting {
+		t.Errorf("the child is %v", c.state.ConnectivityState)
 	}
 }

@@ -171,8 +171,12 @@ func (b *lb) ResolverError(err error) {
 	}
 	tell := b.running()
 	b.mu.Unlock()
+	b.applying.Lock() // so that no child is between its policy's beginning and its first state
+	defer b.applying.Unlock()
 	for _, c := range tell {
-		c.policy.ResolverError(err)
+		if c.built { // the others get their first state soon, and it is not in error
+			c.policy.ResolverError(err)
+		}
 	}
 }
 

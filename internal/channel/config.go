@@ -13,6 +13,10 @@ type Config struct {
 	*ServiceConfig
 	throttle *retry.Throttle // nil: retries are not throttled
 	selector *selectorTurn   // nil: a method's name alone decides its configuration
+
+	// assumed says that no answer of the resolver has settled this: it is the fallback, which RPCs have until there
+	// is an answer. So a first answer whose service config is invalid is still the first.
+	assumed bool
 }
 
 func newConfig(sc *ServiceConfig) *Config {
@@ -24,21 +28,36 @@ func (c *Config) holds(sc *ServiceConfig) bool {
 	return c != nil && (c.ServiceConfig == sc || sc.json != "" && c.json == sc.json)
 }
 
-// with returns a Config with the service config sc and the Selector s. It returns c itself if c has
-// both. If only the Selector changes, the throttle of c stays in use. c may be nil.
+// with returns a Config with the service config sc and the Selector s, which an answer has settled. It returns c
+// itself if c is that. If only the Selector changes, the throttle of c stays in use. c may be nil.
 func (c *Config) with(sc *ServiceConfig, s rpcconfig.Selector) *Config {
 	same := c.holds(sc)
 	switch {
-	case same && c.selector.isFor(s):
+	case same && !c.assumed && c.selector.isFor(s):
 		return c
-	case same:
-		return &Config{c.ServiceConfig, c.throttle, newSelectorTurn(s)}
 	case sc == NoServiceConfig && s == nil:
 		return emptyConfig
+	case same:
+		return &Config{ServiceConfig: c.ServiceConfig, throttle: c.throttle, selector: newSelectorTurn(s)}
 	}
 	next := newConfig(sc)
 	next.selector = newSelectorTurn(s)
 	return next
+}
+
+// assume returns a Config with the service config sc that no answer has settled.
+func assume(sc *ServiceConfig) *Config {
+	c := newConfig(sc)
+	c.assumed = true
+	return c
+}
+
+// settled returns c, or nil if no answer has settled c. c may be nil.
+func (c *Config) settled() *Config {
+	if c != nil && c.assumed {
+		return nil
+	}
+	return c
 }
 
 // emptyConfig is the Config of channels without a service config, and of RPCs on channels that have

@@ -34,7 +34,7 @@ func (ch *Channel) updateInTurn(r *resolverWrapper, s resolver.State) error {
 	if b == nil {
 		return nil
 	}
-	c := ch.config.Load()
+	c := ch.config.Load().settled()
 	sc, err := ch.opts.Fallback, error(nil)
 	if c != nil {
 		sc = c.ServiceConfig
@@ -51,7 +51,9 @@ func (ch *Channel) updateInTurn(r *resolverWrapper, s resolver.State) error {
 		_ = b.update(s, c.ServiceConfig)
 		return balancer.ErrBadResolverState
 	}
-	b.UpdateState(failing(status.Error(codes.Unavailable, err.Error())))
+	b.wait(func() { // after what an error of the resolver, before this, may still have to report
+		b.UpdateState(failing(status.Error(codes.Unavailable, err.Error())))
+	})
 	ch.answered()
 	return balancer.ErrBadResolverState
 }
@@ -84,19 +86,19 @@ func (ch *Channel) apply(r *resolverWrapper, s resolver.State, sc *ServiceConfig
 // When useConfig returns, no RPC uses the previous Selector any more.
 func (ch *Channel) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.Selector) {
 	ch.mu.Lock()
-	ch.useConfigAndUnlock(r, ch.config.Load(), sc, s)
+	old := ch.config.Load()
+	ch.storeAndUnlock(r, old, old.with(sc, s))
 }
 
-// useConfigAndUnlock is useConfig for a caller that holds mu and has read the config, old.
-func (ch *Channel) useConfigAndUnlock(r *resolverWrapper, old *Config, sc *ServiceConfig, s rpcconfig.Selector) {
+// storeAndUnlock makes c, which replaces old, what RPCs use, if r is still the channel's resolver. The caller holds mu.
+func (ch *Channel) storeAndUnlock(r *resolverWrapper, old, c *Config) {
 	if ch.closed || ch.resolver != r {
 		ch.mu.Unlock()
 		return
 	}
-	c := old.with(sc, s)
 	ch.config.Store(c)
 	ch.answeredLocked()
-	rescaled := ch.opts.Scale && ch.scale.Swap(int32(sc.scale)) != int32(sc.scale)
+	rescaled := ch.opts.Scale && ch.scale.Swap(int32(c.scale)) != int32(c.scale)
 	ch.mu.Unlock()
 	if old != nil && old != c {
 		old.selector.end()
@@ -107,10 +109,10 @@ func (ch *Channel) useConfigAndUnlock(r *resolverWrapper, old *Config, sc *Servi
 }
 
 // dropSelectorLocked removes and returns the Selector of a resolver that is about to be closed; nil
-// if it has none. If it had one, or brought no valid service config, RPCs then wait for the answer
-// of the next resolver.
+// if it has none. If it had one, or brought no valid service config, or only an error, RPCs then wait for the
+// answer of the next resolver.
 func (ch *Channel) dropSelectorLocked() *selectorTurn {
-	c := ch.config.Load()
+	c := ch.config.Load().settled()
 	if c != nil && c.selector == nil {
 		return nil
 	}
@@ -148,14 +150,14 @@ func (ch *Channel) firstAnswer() <-chan struct{} {
 	return ch.answer
 }
 
-// ensureConfig makes the fallback the service config if there is none.
+// ensureConfig makes RPCs use the fallback if there is no service config. An answer may still settle another one.
 func (ch *Channel) ensureConfig(r *resolverWrapper) {
 	ch.mu.Lock()
 	if ch.config.Load() != nil {
 		ch.mu.Unlock()
 		return
 	}
-	ch.useConfigAndUnlock(r, nil, ch.opts.Fallback, nil)
+	ch.storeAndUnlock(r, nil, assume(ch.opts.Fallback))
 }
 
 // awaitConfig returns the Config, which an RPC needs to begin, and whether it had to wait for the

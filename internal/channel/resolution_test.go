@@ -63,3 +63,30 @@ func TestConfigAfterInvalidAndIdle(t *testing.T) {
 		}
 	})
 }
+
+// TestConfigAfterErrorAndIdle: an error of the resolver lets RPCs begin with the fallback, but it settles nothing: after
+// idle mode, RPCs wait for the next resolver's answer.
+func TestConfigAfterErrorAndIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := &Channel{opts: &Options{Fallback: NoServiceConfig}}
+		ch.resolver = &resolverWrapper{ch: ch}
+		ch.ensureConfig(ch.resolver)
+		ch.resolver = nil // there is nothing to close
+		if c, waited, err := ch.awaitConfig(t.Context()); !c.holds(NoServiceConfig) || waited || err != nil {
+			t.Errorf("after an error: %v, waited: %t, %v", c, waited, err)
+		}
+		ch.enterIdle()
+		ch.resolver = &resolverWrapper{ch: ch}
+		sc := &ServiceConfig{}
+		got := make(chan *Config, 1)
+		go func() {
+			c, _, _ := ch.awaitConfig(t.Context())
+			got <- c
+		}()
+		synctest.Wait()
+		ch.useConfig(ch.resolver, sc, nil)
+		if c := <-got; !c.holds(sc) {
+			t.Error("an RPC after idle mode did not wait for the resolver")
+		}
+	})
+}

@@ -70,6 +70,9 @@ func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, re
 	case superseded:
 	case err != nil:
 		sub.ch.failedToConnect(addrs)
+		if sub.retries < retries { // reset during this attempt
+			pause = sub.ch.opts.Backoff.Backoff(sub.retries)
+		}
 		sub.failLocked(err, pause-time.Since(begun))
 	case l.isUnfit(): // the connection was lost before it could be used
 		l.opened()

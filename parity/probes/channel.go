@@ -202,6 +202,29 @@ var resolverProbes = []probe.Probe{
 		p.Printf("%s", call(p.Context(), cc))
 		p.Printf("%v", r.CC().UpdateState(s))
 	}},
+	{Name: "resolver/service config with an error beside errors", Run: func(p *probe.P) {
+		good := addresses(server(p))
+		bad := good
+		bad.ServiceConfig = &serviceconfig.ParseResult{Err: errors.New("bad config")}
+		for _, steps := range [][]bool{{true, false, true}, {false, true}} { // false stands for an error
+			cc, r := manualChannel(p)
+			built := make(chan struct{})
+			r.BuildCallback = func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) { close(built) }
+			cc.Connect()
+			<-built
+			for _, step := range steps {
+				if !step {
+					r.CC().ReportError(errors.New("resolver broke"))
+					continue
+				}
+				err := r.CC().UpdateState(bad)
+				p.Printf("%v: %v %v", steps, err, status.Code(cc.Invoke(p.Context(), rig.Unary, rig.M(""), new(rig.Msg))))
+			}
+			err := r.CC().UpdateState(good)
+			p.Printf("%v: then %v %s", steps, err, call(p.Context(), cc))
+			_ = cc.Close()
+		}
+	}},
 	{Name: "resolver/service config of a strange type", Run: func(p *probe.P) {
 		cc, r := manualChannel(p)
 		s := addresses(server(p))

@@ -13,6 +13,10 @@ import (
 // Func is called once, at the end of an RPC.
 type Func = func(balancer.DoneInfo)
 
+// WasUnused reports whether no RPC has used the pick: its SubConn had no connection any more. The RPC goes on with
+// another pick, so policies that judge endpoints by RPCs do not count this one, although it has no error.
+func WasUnused(info balancer.DoneInfo) bool { return info.Err == nil && !info.BytesSent }
+
 // joined calls two functions. It goes back to the pool when it is called.
 type joined struct {
 	first, second Func

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/balancer/done"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -51,9 +52,11 @@ func (e *endpoint) has(addrs []resolver.Address) bool {
 
 // count counts the end of an RPC.
 func (e *endpoint) count(i balancer.DoneInfo) {
-	if i.Err == nil {
+	switch {
+	case done.WasUnused(i):
+	case i.Err == nil:
 		e.succeeded.Add(1)
-	} else {
+	default:
 		e.failed.Add(1)
 	}
 }

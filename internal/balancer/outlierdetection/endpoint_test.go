@@ -2,7 +2,12 @@
 
 package outlierdetection
 
-import "testing"
+import (
+	"errors"
+	"testing"
+
+	"google.golang.org/grpc/balancer"
+)
 
 // outliersOf returns how many outliers a method finds.
 func outliersOf(list []*endpoint, search func([]*endpoint, func(*endpoint) bool)) (n int) {
@@ -55,5 +60,19 @@ func TestA50Equals(t *testing.T) {
 		if n := outliersOf(list, s.outliers); n != 1 {
 			t.Errorf("factor %d: %d outliers", factor, n)
 		}
+	}
+}
+
+// TestUnusedPickIsNotCounted: a pick whose SubConn had no connection is no RPC, and no success.
+func TestUnusedPickIsNotCounted(t *testing.T) {
+	e := newEndpoint(nil)
+	e.done(balancer.DoneInfo{})
+	if e.swap(); e.ok != 0 || e.all != 0 {
+		t.Errorf("%d of %d succeeded", e.ok, e.all)
+	}
+	e.done(balancer.DoneInfo{BytesSent: true})
+	e.done(balancer.DoneInfo{Err: errors.New("the deadline")})
+	if e.swap(); e.ok != 1 || e.all != 2 {
+		t.Errorf("%d of %d succeeded", e.ok, e.all)
 	}
 }

@@ -108,7 +108,7 @@ func (f *fixture) rpcs(n int, bad string) map[string]int {
 		if addr == bad {
 			failure = errors.New("bad")
 		}
-		r.Done(balancer.DoneInfo{Err: failure})
+		r.Done(balancer.DoneInfo{Err: failure, BytesSent: true})
 	}
 	return got
 }
@@ -233,7 +233,7 @@ func TestPickAllocates(t *testing.T) {
 		state, _ := f.cc.State()
 		if n := testing.AllocsPerRun(100, func() {
 			r, _ := state.Picker.Pick(balancer.PickInfo{})
-			r.Done(balancer.DoneInfo{})
+			r.Done(balancer.DoneInfo{BytesSent: true})
 		}); n != 0 {
 			f.Errorf("%v allocations a pick", n)
 		}

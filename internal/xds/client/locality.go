@@ -57,6 +57,9 @@ func (c *ClusterLoad) start(key LocalityKey) *localityCounts {
 // Finished counts the end of an RPC that Started has counted.
 func (l *LocalityLoad) Finished(failed bool) { l.counts.Load().finish(failed) }
 
+// Withdrawn takes back what Started has counted: there was no RPC. It is called in place of Finished.
+func (l *LocalityLoad) Withdrawn() { l.counts.Load().withdraw() }
+
 // ReportTop adds the value of a backend metric that an RPC reported. It is called between Started and Finished for
 // the RPC.
 func (l *LocalityLoad) ReportTop(m TopMetric, value float64) { l.counts.Load().reportTop(m, value) }
@@ -128,6 +131,14 @@ func (n *localityCounts) finish(failed bool) {
 		n.failed.Add(1)
 	} else {
 		n.succeeded.Add(1)
+	}
+	n.active.Add(-1)
+}
+
+// withdraw undoes start. Its change to active is the last one, as in finish.
+func (n *localityCounts) withdraw() {
+	for issued := n.issued.Load(); issued > 0 && !n.issued.CompareAndSwap(issued, issued-1); { // if it is 0, a report has it
+		issued = n.issued.Load()
 	}
 	n.active.Add(-1)
 }

@@ -132,3 +132,34 @@ func TestNamesOfMetricsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestWithdrawn: an RPC that there was not after all is in no report, and leaves nothing behind. If a report comes
+// before that is known, later ones are right.
+func TestWithdrawn(t *testing.T) {
+	var loads Loads
+	c, _ := loads.Cluster("c", "")
+	l := c.Locality(LocalityKey{Zone: "z"})
+	count := func() (issued, succeeded, active uint64) {
+		for _, r := range loads.take(nil) {
+			for _, at := range r.localities {
+				issued, succeeded, active = issued+at.issued, succeeded+at.succeeded, active+at.active
+			}
+		}
+		return issued, succeeded, active
+	}
+	l.Started()
+	l.Started()
+	l.Withdrawn()
+	l.Finished(false)
+	if issued, succeeded, active := count(); issued != 1 || succeeded != 1 || active != 0 {
+		t.Errorf("one RPC and one withdrawn: %d issued, %d succeeded, %d active", issued, succeeded, active)
+	}
+	l.Started()
+	if issued, _, active := count(); issued != 1 || active != 1 {
+		t.Errorf("under way: %d issued, %d active", issued, active)
+	}
+	l.Withdrawn()
+	if issued, succeeded, active := count(); issued+succeeded+active != 0 {
+		t.Errorf("withdrawn after a report: %d issued, %d succeeded, %d active", issued, succeeded, active)
+	}
+}

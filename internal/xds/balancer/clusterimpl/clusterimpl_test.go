@@ -84,7 +84,7 @@ func TestSettings(t *testing.T) {
 		t.Errorf("%v", at.labels)
 	}
 	n.Add(1)
-	at.finished(balancer.DoneInfo{})
+	at.finished(balancer.DoneInfo{BytesSent: true})
 	if n.Load() != 0 {
 		t.Errorf("%d RPCs are under way", n.Load())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/balancer/done"
 	"google.golang.org/grpc/internal/xds/client"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/match"
@@ -123,7 +124,11 @@ func (s *settings) tidy(e *resource.Endpoints) {
 // finished counts the end of an RPC.
 func (p *place) finished(info balancer.DoneInfo) {
 	p.of.requests.Add(-1)
-	if p.load != nil {
+	switch {
+	case p.load == nil:
+	case done.WasUnused(info):
+		p.load.Withdrawn()
+	default:
 		reportMetrics(p.load, &p.of.resource.LoadMetrics, info.ServerLoad)
 		p.load.Finished(info.Err != nil)
 	}
