@@ -20,15 +20,9 @@ func (c *serverCreds) ServerHandshake(rawConn net.Conn) (net.Conn, credentials.A
 	if !ok {
 		return c.fallback.ServerHandshake(rawConn)
 	}
-	chain, below, deadline := conn.XDSHandshake()
+	ctx, chain, below := conn.XDSHandshake()
 	if chain == nil {
 		return c.fallback.ServerHandshake(below)
-	}
-	ctx := context.Background()
-	if !deadline.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline)
-		defer cancel()
 	}
 	return chain.Handshake(ctx, below)
 }

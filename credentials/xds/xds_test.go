@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/credentials"
@@ -104,7 +103,7 @@ func TestA29NoFallbackOnError(t *testing.T) {
 	raw, peer2 := net.Pipe()
 	defer peer2.Close()
 	broken := handshake.NewServer(&resource.ServerTLS{Identity: resource.CertProvider{Instance: "none"}}, nil)
-	if _, _, err := server.ServerHandshake(accepted{raw, broken, time.Now().Add(time.Second)}); err == nil {
+	if _, _, err := server.ServerHandshake(accepted{raw, broken}); err == nil {
 		t.Error("the server falls back")
 	}
 }
@@ -112,12 +111,11 @@ func TestA29NoFallbackOnError(t *testing.T) {
 // accepted is a listener's connection.
 type accepted struct {
 	net.Conn
-	chain    *handshake.Server
-	deadline time.Time
+	chain *handshake.Server
 }
 
-func (a accepted) XDSHandshake() (*handshake.Server, net.Conn, time.Time) {
-	return a.chain, a.Conn, a.deadline
+func (a accepted) XDSHandshake() (context.Context, *handshake.Server, net.Conn) {
+	return context.Background(), a.chain, a.Conn
 }
 
 var errFallback = errors.New("fallback")

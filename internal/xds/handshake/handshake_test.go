@@ -251,6 +251,38 @@ func TestA29BuildFails(t *testing.T) {
 	}
 }
 
+// TestBuildFailsOnce: a server whose certificate provider can't be built tries it again for the next connection.
+func TestBuildFailsOnce(t *testing.T) {
+	ca := newAuthority(t)
+	identity := newInstance(&certprovider.KeyMaterial{Certs: []tls.Certificate{ca.leaf(names{dns: []string{"x"}})}})
+	roots := newInstance(&certprovider.KeyMaterial{Roots: ca.pool()})
+	providers := all(t, map[string]*instance{"identity": identity, "roots": roots})
+	builds := 0
+	providers["late"] = certprovider.NewBuildableConfig(t.Name(), nil, func(certprovider.BuildOptions) certprovider.Provider {
+		if builds++; builds == 1 {
+			return nil
+		}
+		return roots
+	})
+	c, s := &Client{}, NewServer(&resource.ServerTLS{Identity: cert("identity"), Roots: cert("late")}, providers)
+	defer c.Close()
+	if err := c.Set(&resource.ClientTLS{Roots: cert("roots")}, providers); err != nil {
+		t.Fatal(err)
+	}
+	if _, server := shake(t, c, "", s); !has(server.err, `certificate provider instance "late"`) {
+		t.Error(server.err)
+	}
+	for range 2 {
+		if client, server := shake(t, c, "", s); client.err != nil || server.err != nil {
+			t.Errorf("client: %v; server: %v", client.err, server.err)
+		}
+	}
+	s.Close()
+	if built, closed := identity.builds.Load(), identity.closed.Load(); builds != 2 || built != 2 || closed != 2 {
+		t.Errorf("built %d times; the other one is built %d times and closed %d times", builds, built, closed)
+	}
+}
+
 // TestNoMaterial: a provider that returns neither certificates nor an error does not make a client trust the system's
 // roots, or a server accept clients without certificates.
 func TestNoMaterial(t *testing.T) {

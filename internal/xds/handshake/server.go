@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/tls/certprovider"
@@ -18,14 +17,14 @@ import (
 var errClosed = errors.New("xds: the configuration of the connection's security is no longer in use")
 
 // Server has the security settings for the connections of a filter chain. The first
-// connection builds the certificate providers. The methods are safe for concurrent use.
+// connection builds the certificate providers. If that fails, the next one tries it again.
+// The methods are safe for concurrent use.
 type Server struct {
 	config *resource.ServerTLS
 	all    Providers
 
 	mu     sync.Mutex
-	source *source
-	err    error // the error of building source
+	source *source // nil until it is built
 	closed bool
 }
 
@@ -48,13 +47,13 @@ func (s *Server) use() (*source, error) {
 	if s.closed {
 		return nil, errClosed
 	}
-	if s.source == nil && s.err == nil {
-		if s.source, s.err = newSource(s.config.Identity, s.config.Roots, s.all); s.err == nil {
-			s.source.config = s.tlsConfig
+	if s.source == nil {
+		source, err := newSource(s.config.Identity, s.config.Roots, s.all)
+		if err != nil {
+			return nil, err
 		}
-	}
-	if s.err != nil {
-		return nil, s.err
+		source.config = s.tlsConfig
+		s.source = source
 	}
 	s.source.use()
 	return s.source, nil
@@ -109,7 +108,7 @@ func (s *Server) tlsConfig(identity, roots *certprovider.KeyMaterial) (*tls.Conf
 type Conn interface {
 	net.Conn
 	// XDSHandshake returns the settings that secure the connection, or nil for the fallback
-	// credentials. below is the connection over which the handshake runs. deadline is when
-	// the handshake must be done; the zero time means no limit.
-	XDSHandshake() (s *Server, below net.Conn, deadline time.Time)
+	// credentials. below is the connection over which the handshake runs. ctx ends when the
+	// handshake must be done, and when the connection is closed.
+	XDSHandshake() (ctx context.Context, s *Server, below net.Conn)
 }

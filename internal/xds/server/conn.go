@@ -3,6 +3,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"time"
 
@@ -11,18 +12,29 @@ import (
 	"google.golang.org/grpc/internal/xds/handshake"
 )
 
-// SetDeadline implements net.Conn. It also records the deadline for the handshake.
+// SetDeadline implements net.Conn. It also sets the limit of the handshake.
 func (c *conn) SetDeadline(t time.Time) error {
-	if t.IsZero() {
-		c.deadline.Store(nil)
-	} else {
-		c.deadline.Store(&t)
+	var next *limit
+	if !t.IsZero() {
+		next = new(limit)
+		next.ctx, next.cancel = context.WithDeadline(context.Background(), t)
+	}
+	if last := c.limit.Swap(next); last != nil {
+		last.cancel()
+	}
+	if next != nil && c.gone.Load() { // Close may have found the last limit
+		next.cancel()
 	}
 	return c.Conn.SetDeadline(t)
 }
 
-// Close implements net.Conn. It also removes the connection from its edition.
+// Close implements net.Conn. It also ends a handshake that waits for certificates, and removes the connection from
+// its edition.
 func (c *conn) Close() error {
+	c.gone.Store(true)
+	if l := c.limit.Load(); l != nil {
+		l.cancel()
+	}
 	err := c.Conn.Close()
 	c.listener.forget(c)
 	return err
@@ -32,11 +44,11 @@ func (c *conn) Close() error {
 func (c *conn) CloseWrite() error { return readyreader.CloseWrite(c.Conn) }
 
 // XDSHandshake implements handshake.Conn.
-func (c *conn) XDSHandshake() (s *handshake.Server, below net.Conn, deadline time.Time) {
-	if t := c.deadline.Load(); t != nil {
-		deadline = *t
+func (c *conn) XDSHandshake() (ctx context.Context, s *handshake.Server, below net.Conn) {
+	if l := c.limit.Load(); l != nil {
+		return l.ctx, c.chain.tls, c
 	}
-	return c.chain.tls, c, deadline
+	return context.Background(), c.chain.tls, c
 }
 
 // Source is the rpcconfig.Source of a server that serves on Listeners.

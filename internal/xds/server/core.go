@@ -3,6 +3,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"sync"
@@ -78,11 +79,18 @@ type chain struct {
 type conn struct {
 	net.Conn
 	listener *Listener
-	deadline atomic.Pointer[time.Time] // of the handshake
+	limit    atomic.Pointer[limit] // nil unless a deadline is set, as during the handshake
+	gone     atomic.Bool           // Close was called
 
 	// The Listener's mu guards these fields. The goroutine that admits the connection sets chain, and
 	// reads it without mu.
 	chain   *chain // nil until then
 	shaking bool
 	drain   func() // nil until the server serves the connection; see rpcconfig.Conn
+}
+
+// limit is how long a handshake may take: until a deadline, or until the connection is closed.
+type limit struct {
+	ctx    context.Context //nolint:containedctx // XDSHandshake returns it
+	cancel context.CancelFunc
 }

@@ -148,30 +148,14 @@ func TestCertificatesStay(t *testing.T) {
 		return err
 	}
 	open := shake()
-	if s, below, deadline := c.XDSHandshake(); s != tls || below != net.Conn(c) || !deadline.IsZero() {
-		t.Errorf("%v, %v, %v", s, below, deadline)
+	if ctx, s, below := c.XDSHandshake(); s != tls || below != net.Conn(c) || ctx.Done() != nil {
+		t.Errorf("%v, %v, %v", ctx, s, below)
 	}
 	c.Close()
 	if err := shake(); err == nil || errors.Is(err, open) || err.Error() == open.Error() {
 		t.Errorf("%v, and before %v", err, open)
 	}
 	l.Close()
-}
-
-func TestDeadline(t *testing.T) {
-	l := listener(&resource.RouteConfig{})
-	defer l.Close()
-	c, _ := accept(t, l)
-	defer c.Close()
-	at := time.Now().Add(time.Hour)
-	_ = c.SetDeadline(at)
-	if _, _, got := c.XDSHandshake(); !got.Equal(at) {
-		t.Errorf("%v", got)
-	}
-	_ = c.SetDeadline(time.Time{})
-	if _, _, got := c.XDSHandshake(); !got.IsZero() {
-		t.Errorf("%v", got)
-	}
 }
 
 // TestIdleHoldsNone: a connection of the listener's is read on its socket, as any.

@@ -3,7 +3,9 @@
 package test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"testing"
 	"time"
 
@@ -13,8 +15,10 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/credentials/tls/certprovider"
 	xdscreds "google.golang.org/grpc/credentials/xds"
 	xdsresolver "google.golang.org/grpc/internal/xds/resolver"
 	"google.golang.org/grpc/interop/testcerts"
@@ -103,4 +107,44 @@ func TestA29Mesh(t *testing.T) {
 			}
 		}
 	}
+}
+
+// patientProvider is a certificate provider that never has any material, and its builder.
+type patientProvider struct{ entered, left, closed chan struct{} }
+
+func (p *patientProvider) Name() string { return "patient_of_test" }
+func (p *patientProvider) ParseConfig(any) (*certprovider.BuildableConfig, error) {
+	return certprovider.NewBuildableConfig(p.Name(), nil, func(certprovider.BuildOptions) certprovider.Provider { return p }), nil
+}
+
+func (p *patientProvider) KeyMaterial(ctx context.Context) (*certprovider.KeyMaterial, error) {
+	p.entered <- struct{}{}
+	<-ctx.Done()
+	close(p.left)
+	return nil, ctx.Err()
+}
+
+func (p *patientProvider) Close() { close(p.closed) }
+
+// TestStopEndsHandshake: a handshake that waits for certificates ends as soon as the server closes its connection.
+func TestStopEndsHandshake(t *testing.T) {
+	provider := &patientProvider{entered: make(chan struct{}), left: make(chan struct{}), closed: make(chan struct{})}
+	certprovider.Register(provider)
+	creds, err := xdscreds.NewServerCredentials(xdscreds.ServerOptions{FallbackCreds: insecure.NewCredentials()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPlane(t)
+	s := serveXDS(t, serverPool(t, p, `{"files":{"plugin_name":"patient_of_test"}}`), "127.0.0.1", grpc.Creds(creds), grpc.ConnectionTimeout(time.Hour))
+	p.set(s.listener(secured(inline(takes("", "")), false)))
+	s.wantMode(connectivity.ServingModeServing)
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	<-provider.entered
+	s.gs.Stop()
+	<-provider.left
+	<-provider.closed
 }
