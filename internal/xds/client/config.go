@@ -32,7 +32,8 @@ type Config struct {
 	Backoff func(failures int) time.Duration
 }
 
-// Metrics receives the counts of A78. Servers are named by their URI, types by their URL.
+// Metrics receives the counts of A78. Servers are named by their URI, types by their URL. The Client holds no lock
+// during calls.
 type Metrics interface {
 	// Updates counts the valid and the invalid resources of a response.
 	Updates(server, typeURL string, valid, invalid int)

@@ -296,11 +296,15 @@ func (w *seen) want(events ...string) {
 
 // counted is a Metrics.
 type counted struct {
-	mu sync.Mutex
-	m  map[string]int
+	mu   sync.Mutex
+	m    map[string]int
+	hook func() // if not nil, it is called first
 }
 
 func (c *counted) Updates(server, url string, valid, invalid int) {
+	if c.hook != nil {
+		c.hook()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.m[server+" "+url+" valid"] += valid
@@ -308,6 +312,9 @@ func (c *counted) Updates(server, url string, valid, invalid int) {
 }
 
 func (c *counted) ServerFailure(server string) {
+	if c.hook != nil {
+		c.hook()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.m[server+" failure"]++

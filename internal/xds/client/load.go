@@ -15,13 +15,18 @@ import (
 type Loads struct {
 	mu       sync.Mutex
 	clusters map[loadKey]*ClusterLoad
+	released int // how many of clusters have no users
 }
+
+// maxReleased limits the clusters that are kept for the next report although nobody counts for them any more: perhaps
+// the control plane does not ask for reports.
+const maxReleased = 1000
 
 type loadKey struct{ cluster, service string }
 
 // Cluster returns the counters of a cluster. service is the name of its EDS resource if that is not the
 // cluster's name. The counters remain in use until release is called; what they have counted until then is
-// still reported.
+// still reported, for up to maxReleased clusters.
 func (l *Loads) Cluster(cluster, service string) (load *ClusterLoad, release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,13 +38,24 @@ func (l *Loads) Cluster(cluster, service string) (load *ClusterLoad, release fun
 		}
 		c = &ClusterLoad{since: time.Now()}
 		l.clusters[key] = c
+	} else if c.users == 0 {
+		l.released--
 	}
 	c.users++
-	return c, sync.OnceFunc(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		c.users--
-	})
+	return c, sync.OnceFunc(func() { l.release(key, c) })
+}
+
+func (l *Loads) release(key loadKey, c *ClusterLoad) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.users--; c.users > 0 {
+		return
+	}
+	if l.released == maxReleased || c.isEmpty() {
+		delete(l.clusters, key)
+		return
+	}
+	l.released++
 }
 
 // ClusterLoad has the counters of one cluster.
@@ -117,6 +133,7 @@ func (l *Loads) take(names []string) []clusterReport {
 			out = append(out, r)
 		case c.users == 0 && !r.isActive():
 			delete(l.clusters, key)
+			l.released--
 		}
 	}
 	return out
@@ -127,6 +144,13 @@ func (r *clusterReport) isEmpty() bool { return r.dropped == 0 && len(r.localiti
 // isActive reports whether RPCs are in progress.
 func (r *clusterReport) isActive() bool {
 	return slices.ContainsFunc(r.localities, func(l localityReport) bool { return l.active > 0 })
+}
+
+// isEmpty reports whether nothing was counted since the last report.
+func (c *ClusterLoad) isEmpty() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.uncategorized.Load() == 0 && len(c.drops) == 0 && len(c.localities) == 0
 }
 
 func (c *ClusterLoad) take() (r clusterReport) {

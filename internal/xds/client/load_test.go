@@ -125,3 +125,37 @@ func TestManyNamesOfClusters(t *testing.T) {
 		t.Errorf("a report takes %v with %d names, %v with one", many, len(names), few)
 	}
 }
+
+// TestNobodyAsksForReports: where the control plane asks for no reports, the names of clusters that come and go leave
+// nothing behind if nothing was counted, and no more than there is a limit for otherwise.
+func TestNobodyAsksForReports(t *testing.T) {
+	for name, tt := range map[string]struct {
+		drops, left int
+	}{"nothing counted": {0, 0}, "drops": {1, maxReleased}} {
+		t.Run(name, func(t *testing.T) {
+			var loads Loads
+			for range 2 {
+				for i := range 2 * maxReleased {
+					c, release := loads.Cluster(fmt.Sprint(i), "")
+					for range tt.drops {
+						c.Dropped("x")
+					}
+					release()
+					release()
+				}
+				if n := len(loads.clusters); n != tt.left || loads.released != n {
+					t.Errorf("%d clusters are left, %d of them released", n, loads.released)
+				}
+			}
+			_, release := loads.Cluster("0", "")
+			if n := len(loads.take(nil)); n != tt.left {
+				t.Errorf("%d clusters are reported", n)
+			}
+			loads.take(nil)
+			release()
+			if len(loads.clusters) != 0 || loads.released != 0 {
+				t.Errorf("%d clusters are left, %d of them released", len(loads.clusters), loads.released)
+			}
+		})
+	}
+}

@@ -147,14 +147,14 @@ func (r *response) read(a *anypb.Any) (it item, err error) {
 // finish updates the entries, and makes the client acknowledge or refuse the response.
 func (r *response) finish(stream Stream) {
 	s, c := r.server, r.server.client
+	if c.config.Metrics != nil {
+		c.config.Metrics.Updates(s.config.URI, r.url, r.valid, r.wrong)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sub := s.subs[r.url]
 	if s.stream != stream || sub == nil {
 		return
-	}
-	if c.config.Metrics != nil {
-		c.config.Metrics.Updates(s.config.URI, r.url, r.valid, r.wrong)
 	}
 	seen := make(map[string]bool, len(r.items))
 	answered := make(map[user]bool)

@@ -225,3 +225,26 @@ func TestA71TakeOverWhileRead(t *testing.T) {
 		f.drain()
 	})
 }
+
+// TestMetricsMayWait: Metrics may wait for somebody who calls the client, as a recorder does that is collecting.
+func TestMetricsMayWait(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		calls := 0
+		w.metrics.hook = func() {
+			calls++
+			w.Servers()
+			w.Resources()
+		}
+		a, _ := w.watch(parts, "a")
+		s := w.planes["p"].next()
+		s.send(partURL, "1", "1", "a=1")
+		a.want("1")
+		close(s.end)
+		time.Sleep(time.Second)
+		close(w.planes["p"].next().end)
+		a.want("ambient control plane")
+		if calls != 2 {
+			t.Errorf("%d calls", calls)
+		}
+	})
+}

@@ -124,7 +124,16 @@ func (s *server) up(stream Stream) {
 func (s *server) down(err error, answered bool) {
 	c := s.client
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	stopped := s.downLocked(err, answered)
+	c.mu.Unlock()
+	if stopped && c.config.Metrics != nil {
+		c.config.Metrics.ServerFailure(s.config.URI)
+	}
+}
+
+// downLocked reports whether the server worked and has now stopped working.
+func (s *server) downLocked(err error, answered bool) (stopped bool) {
+	c := s.client
 	s.stream = nil
 	for _, sub := range s.subs {
 		for _, e := range sub.entries {
@@ -138,14 +147,9 @@ func (s *server) down(err error, answered bool) {
 	}
 	if answered { // A57: a control plane may end a stream
 		c.logf("%v ended the stream: %v", s.config, err)
-		return
+		return false
 	}
-	if s.worked {
-		s.worked = false
-		if c.config.Metrics != nil {
-			c.config.Metrics.ServerFailure(s.config.URI)
-		}
-	}
+	stopped, s.worked = s.worked, false
 	if err == nil {
 		err = errors.New("no stream")
 	}
@@ -154,4 +158,5 @@ func (s *server) down(err error, answered bool) {
 	for u := range s.users {
 		u.failedLocked()
 	}
+	return stopped
 }

@@ -104,21 +104,30 @@ func (p *Pool) bootstrapLocked() (*bootstrap.Config, error) {
 // stays open until release is called; release may be called more than once. Until then others,
 // and those handlers that are recorders, receive the Client's metrics.
 func (p *Pool) Client(name string, handlers []stats.Handler, others ...estats.MetricsRecorder) (c *Client, release func(), err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u := p.clients[name]
-	if u == nil {
-		if u, err = p.newLocked(name); err != nil {
-			return nil, nil, err
-		}
-		p.clients[name] = u
+	u, err := p.use(name)
+	if err != nil {
+		return nil, nil, err
 	}
-	u.users++
-	stop := u.metrics.add(handlers, others...)
+	stop := u.metrics.add(handlers, others...) // which calls recorders, and so must not hold the lock
 	return u.client, sync.OnceFunc(func() {
 		stop()
 		p.release(name, u)
 	}), nil
+}
+
+// use returns the Client with this name, which stays open until release is called.
+func (p *Pool) use(name string) (u *pooled, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u = p.clients[name]
+	if u == nil {
+		if u, err = p.newLocked(name); err != nil {
+			return nil, err
+		}
+		p.clients[name] = u
+	}
+	u.users++
+	return u, nil
 }
 
 func (p *Pool) newLocked(name string) (*pooled, error) {

@@ -120,3 +120,29 @@ func TestA78Metrics(t *testing.T) {
 		}
 	}
 }
+
+// registering is a recorder that calls f when a reporter is registered.
+type registering struct {
+	recorder
+	f func()
+}
+
+func (r *registering) RegisterAsyncReporter(estats.AsyncMetricReporter, ...estats.AsyncMetric) func() {
+	r.f()
+	return func() {}
+}
+
+// TestRecorderMayWait: a recorder may wait for somebody who calls the Pool.
+func TestRecorderMayWait(t *testing.T) {
+	p := NewPool(Options{Bootstrap: parsed(t, text)})
+	n := 0
+	r := &registering{f: func() { n = len(p.Clients()) }}
+	_, release, err := p.Client("a", nil, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if n != 1 {
+		t.Errorf("%d Clients", n)
+	}
+}
