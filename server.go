@@ -48,7 +48,7 @@ type Server struct {
 	// handshakes are the connections that are not yet in conns.
 	handshakes map[*handshake]struct{}
 	conns      connSet
-	telling    int                            // connections that are gone, while stats handlers are told of it
+	telling    int                            // connections that are gone, while stats handlers and their RPCs are told of it
 	starting   map[*transport.Server]struct{} // the connections in conns whose Start has not returned
 	httpCalls  map[*transport.HandlerStream]struct{}
 

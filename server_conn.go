@@ -301,6 +301,7 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 		s.opts.control.tracker.EndConn(c, failure)
 		s.opts.limits.release(c)
 		s.telling++
+		c.Place = placeTelling
 	}
 	s.mu.Unlock()
 	if !known {
@@ -308,24 +309,37 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 	}
 	socket.Close()
 	s.endConn(c.Context())
-	s.mu.Lock()
-	s.telling--
-	if s.openConns() == 0 {
-		s.empty.Broadcast()
-	}
-	s.mu.Unlock()
 	if logger.V(2) {
 		logger.Infof("grpc: the connection with %v is closed: %v", c.Peer().Addr, err)
 	}
 }
 
+// ConnTold implements transport.ServerHandler. Who waits for the connection's end may expect that the
+// contexts of its RPCs have ended.
+func (h *serverHandler) ConnTold(c *transport.Server) {
+	s := (*Server)(h)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Place != placeTelling {
+		return // it was in no set
+	}
+	c.Place = 0
+	s.telling--
+	if s.openConns() == 0 {
+		s.empty.Broadcast()
+	}
+}
+
 // connSet is the connections of a server. It takes one word for each, as most of them are idle. The
 // server's mu guards it, and the field Place of each connection in it: its index plus one, or 0 for a
-// connection in no set.
+// connection in no set, or placeTelling.
 type connSet struct {
 	list    []*transport.Server
 	sockets map[*transport.Server]*channelz.Socket // nil while channelz is off
 }
+
+// placeTelling is the Place of a connection that is counted in Server.telling.
+const placeTelling = -1
 
 func (s *connSet) len() int { return len(s.list) }
 
@@ -344,7 +358,7 @@ func (s *connSet) add(c *transport.Server, socket *channelz.Socket) {
 
 // remove returns c's socket, and whether c was in the set.
 func (s *connSet) remove(c *transport.Server) (socket *channelz.Socket, known bool) {
-	if c.Place == 0 {
+	if c.Place <= 0 {
 		return nil, false
 	}
 	last := len(s.list) - 1

@@ -4,14 +4,19 @@ package grpc_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/test/bufconn"
 )
@@ -30,6 +35,69 @@ func (s lateConnEnd) HandleConn(_ context.Context, e stats.ConnStats) {
 	if _, ok := e.(*stats.ConnEnd); ok {
 		<-s.may
 	}
+}
+
+// slowLogger waits where it is told that a server's connection is closed.
+type slowLogger struct {
+	grpclog.LoggerV2
+	may chan struct{}
+}
+
+func (slowLogger) V(int) bool { return true }
+
+func (l slowLogger) Infof(format string, args ...any) { l.wait(fmt.Sprintf(format, args...)) }
+func (l slowLogger) Infoln(args ...any)               { l.wait(fmt.Sprint(args...)) }
+func (l slowLogger) Info(args ...any)                 { l.wait(fmt.Sprint(args...)) }
+
+func (l slowLogger) wait(line string) {
+	if strings.Contains(line, "is closed: the server was stopped") {
+		<-l.may
+	}
+}
+
+// TestStopEndsContexts: Stop returns once the contexts of handlers have ended.
+func TestStopEndsContexts(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		log := slowLogger{grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard), make(chan struct{})}
+		grpclog.SetLoggerV2(log)
+		began := make(chan context.Context, 1)
+		s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, ss grpc.ServerStream) error {
+			began <- ss.Context()
+			<-ss.Context().Done()
+			return ss.Context().Err()
+		}))
+		lis := bufconn.Listen(64 << 10)
+		go s.Serve(lis)
+		cc, err := grpc.NewClient("passthrough:///bubble", grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cc.Close()
+		if _, err := cc.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/a/b"); err != nil {
+			t.Fatal(err)
+		}
+		ctx := <-began
+		stopped := make(chan error, 1)
+		go func() {
+			s.Stop()
+			stopped <- ctx.Err()
+		}()
+		synctest.Wait()
+		select {
+		case err := <-stopped:
+			t.Errorf("Stop has returned, and the context's error is %v", err)
+		default:
+		}
+		close(log.may)
+		synctest.Wait()
+		if ctx.Err() == nil {
+			t.Error("the context is live")
+		}
+	})
 }
 
 // Stop and GracefulStop return once stats handlers know of the end of each connection.

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/experimental/streams"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -54,6 +56,38 @@ func TestRecoverWithoutStatus(t *testing.T) {
 		theirs, ours := panickingServer(t, opts)
 		hasStatus(t, fmt.Sprintf("%v: the client", of), theirs, want)
 		hasStatus(t, fmt.Sprintf("%v: OnDone of a server", of), ours, want)
+	}
+}
+
+// TestHeaderListTooLarge: OnDone is told why the headers or the trailers of an RPC could not be sent.
+func TestHeaderListTooLarge(t *testing.T) {
+	large := metadata.Pairs("k", strings.Repeat("x", 2000))
+	for name, answer := range map[string]func(*bidi){
+		"trailers":                   func(s *bidi) { s.SetTrailer(large); _ = s.Finish(nil) },
+		"trailers after a message":   func(s *bidi) { _ = s.Send(reply("x")); s.SetTrailer(large); _ = s.Finish(nil) },
+		"trailers of an error":       func(s *bidi) { s.SetTrailer(large); _ = s.Finish(errOfTest) },
+		"headers":                    func(s *bidi) { _ = s.SendHeader(large) },
+		"headers of the first reply": func(s *bidi) { _ = s.SetHeader(large); _ = s.Send(reply("x")) },
+	} {
+		done := make(chan error, 1)
+		calls := &bidiCalls{
+			OnMessage: func(s *bidi, _ *request) { answer(s) },
+			OnDone:    func(_ *bidi, err error) { done <- err },
+		}
+		r := newRig(t, &service{duplex: handOver(calls, nil)})
+		cc, err := grpc.NewClient(r.cc.Target(), grpc.WithTransportCredentials(plain()), grpc.WithMaxHeaderListSize(1000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cc.Close() })
+		st, err := clientOf(cc).FullDuplexCall(r.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Send(ask("x")); err != nil {
+			t.Fatal(err)
+		}
+		hasStatus(t, name, await(t, done, "OnDone"), codes.Internal)
 	}
 }
 

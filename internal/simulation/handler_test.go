@@ -42,6 +42,8 @@ func (h *server) number(s *transport.ServerStream) int {
 // Unparkable implements transport.ServerHandler.
 func (h *server) Unparkable(*transport.Server, string) { (*world)(h).reach(unparkable) }
 
+func (h *server) ConnTold(*transport.Server) {}
+
 // ConnClosed implements transport.ServerHandler.
 func (h *server) ConnClosed(c *transport.Server, err error) {
 	for _, l := range h.links {

@@ -52,6 +52,8 @@ func (s *testServer) HandleStream(st *ServerStream) { s.handle(st) }
 
 func (*testServer) Unparkable(*Server, string) {}
 
+func (s *testServer) ConnTold(*Server) {}
+
 func (s *testServer) ConnClosed(c *Server, err error) {
 	s.mu.Lock()
 	delete(s.conns, c)

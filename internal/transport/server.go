@@ -174,6 +174,9 @@ func (h *serverHandler) Closed(err error) {
 	h.host.Handler.ConnClosed((*Server)(h), err)
 }
 
+// Told implements h2.EndHandler.
+func (h *serverHandler) Told() { h.host.Handler.ConnTold((*Server)(h)) }
+
 func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s, own := c.host.Handler.NewStream(req.method)
 	if s == nil {

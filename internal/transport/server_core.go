@@ -33,6 +33,8 @@ type ServerHandler interface {
 	HandleStream(*ServerStream)
 	// ConnClosed says that the connection is gone. Its streams are told after that. It must not block.
 	ConnClosed(c *Server, err error)
+	// ConnTold follows ConnClosed, once the connection's streams are told. It must not block.
+	ConnTold(c *Server)
 	// Unparkable says that the connection turned out to be one that can't be parked. It must not block.
 	Unparkable(c *Server, why string)
 }
@@ -99,7 +101,7 @@ type ServerStream struct {
 	out *outcome // nil before the end
 	// owner is set before the handler returns; nil: the call was not handed over. It is a pointer because
 	// few calls are, and an interface would take more room.
-	owner *handover.Owner
+	owner *owned
 
 	req     *request
 	handler handlercontext.Handler // the callContext as handlers see it
@@ -109,6 +111,12 @@ type ServerStream struct {
 // serverStreamSize is the memory, in bytes, of a call that its handler has not begun to
 // serve, with a place in the table of streams and one among the running handlers.
 const serverStreamSize = int(unsafe.Sizeof(ServerStream{})) + 64
+
+// owned is what a call that was handed over has in addition.
+type owned struct {
+	handover.Owner
+	tooLarge *h2.ErrHeaderListTooLarge // what ended the call, guarded by its mu; nil: something else, or it goes on
+}
 
 // outcome is how a call ends, encoded before the connection's lock is taken.
 type outcome struct {

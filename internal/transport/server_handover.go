@@ -2,7 +2,10 @@
 
 package transport
 
-import "google.golang.org/grpc/internal/handover"
+import (
+	"google.golang.org/grpc/internal/handover"
+	"google.golang.org/grpc/internal/transport/h2"
+)
 
 // A call whose handler has handed its stream over has no goroutine. The owner receives then,
 // and calls Arm where a handler would wait in Recv.
@@ -18,7 +21,7 @@ func (s *ServerStream) HandOver(o handover.Owner) error {
 	case s.owner != nil:
 		return errHandedOver
 	}
-	s.owner = &o
+	s.owner = &owned{Owner: o}
 	s.asContext().startTimer()
 	return nil
 }
@@ -29,7 +32,7 @@ func (s *ServerStream) Owner() handover.Owner {
 	if s.owner == nil {
 		return nil
 	}
-	return *s.owner
+	return s.owner.Owner
 }
 
 // Arm implements handover.Server.
@@ -95,7 +98,23 @@ func (s *ServerStream) Fate() error {
 	if err == nil {
 		return nil
 	}
+	s.mu.Lock()
+	tooLarge := s.owner.tooLarge
+	s.mu.Unlock()
+	if tooLarge != nil {
+		return headerListError(tooLarge).Err()
+	}
 	return s.sendError(err)
+}
+
+// noteTooLarge keeps why the headers or the trailers were refused, for Fate. It is called before the
+// context ends.
+func (s *ServerStream) noteTooLarge(e *h2.ErrHeaderListTooLarge) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owner != nil {
+		s.owner.tooLarge = e
+	}
 }
 
 // Done must be called after the end of a call that was handed over.

@@ -218,6 +218,9 @@ func (s *ServerStream) send(f h2.Frames) error { return s.sent(&f, s.h2.Send(f))
 // sent is called after the connection took the frames f, or refused them.
 func (s *ServerStream) sent(f *h2.Frames, err error) error {
 	tooLarge, _ := err.(*h2.ErrHeaderListTooLarge)
+	if tooLarge != nil {
+		s.noteTooLarge(tooLarge)
+	}
 	if f.Headers != nil {
 		s.headersDone(tooLarge)
 	}

@@ -99,6 +99,9 @@ func (c *Conn) tellAll() {
 	if c.tracer() != nil {
 		c.traceClosed(err)
 	}
+	if h, ok := c.handler.(EndHandler); ok {
+		defer h.Told() // also if a Receiver panics
+	}
 	c.handler.Closed(err)
 	for s := range lost {
 		s.Receiver().OnAbort(&protocol.StreamError{Code: frame.InternalError, Cause: err})

@@ -70,6 +70,13 @@ type Handler interface {
 	Closed(err error)
 }
 
+// EndHandler is a Handler that wants to know when all is told.
+type EndHandler interface {
+	Handler
+	// Told follows Closed, once the streams that were open are told.
+	Told()
+}
+
 // New returns a connection on nc, and owns nc from then on. It reads and writes nothing before Start.
 func New(nc net.Conn, side protocol.Side, cfg *protocol.Config, h Handler) *Conn {
 	w := wire{readyreader.NewSocket(nc)}
