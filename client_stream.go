@@ -308,7 +308,9 @@ func (cs *clientStream) CloseSend() error {
 		return nil
 	}
 	cs.sentLast = true
-	cs.log.HalfClose()
+	if cs.log != nil && cs.endUnseen() { // nothing but a cancellation follows the end in the log
+		cs.log.HalfClose()
+	}
 	if cs.hedges != nil && cs.hedges.closeSend() {
 		return nil
 	}

@@ -99,6 +99,19 @@ func TestClientBinaryLog(t *testing.T) {
 	if _, types := sink.take(); types != "" {
 		t.Errorf("without a token: %s", types)
 	}
+	hedged := newTestClient(t, serve(t, newEcho()).addr, WithDefaultServiceConfig(hedging(2, "3600s", "", "")))
+	if err := call(ctx, hedged, "x", PerRPCCredentials(failingToken{errors.New("secret")})); err == nil {
+		t.Error("a hedged call without a token succeeds")
+	}
+	if _, types := sink.take(); types != "" {
+		t.Errorf("hedged, without a token: %s", types)
+	}
+	if err := call(ctx, hedged, "hello"); err != nil {
+		t.Error(err)
+	}
+	if _, types := sink.take(); types != whole {
+		t.Errorf("hedged: %s", types)
+	}
 	// The first attempt ends before it has a stream.
 	patient := newTestClient(t, serve(t, newEcho()).addr, WithDefaultServiceConfig(retryConfig))
 	if err := call(ctx, patient, "hello", PerRPCCredentials(&lateToken{})); err != nil {
@@ -107,17 +120,30 @@ func TestClientBinaryLog(t *testing.T) {
 	if _, types := sink.take(); types != whole {
 		t.Errorf("with a token that comes late: %s", types)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	finished := make(chan error, 1)
-	st, err := cc.NewStream(ctx, bidiStream, bidiMethod, OnFinish(func(err error) { finished <- err }))
+	for name, cc := range map[string]*ClientConn{"a stream": cc, "a hedged stream": hedged} {
+		ctx, cancel := context.WithCancel(ctx)
+		finished := make(chan error, 1)
+		st, err := cc.NewStream(ctx, bidiStream, bidiMethod, OnFinish(func(err error) { finished <- err }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		wantCode(t, "cancelled", <-finished, codes.Canceled)
+		_ = st.RecvMsg(new(text))
+		if _, types := sink.take(); types != "CLIENT_HEADER CANCEL" {
+			t.Errorf("%s, cancelled: %s", name, types)
+		}
+	}
+	st, err := cc.NewStream(ctx, bidiStream, "/test.Echo/Missing")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cancel()
-	wantCode(t, "cancelled", <-finished, codes.Canceled)
-	_ = st.RecvMsg(new(text))
-	if _, types := sink.take(); types != "CLIENT_HEADER CANCEL" {
-		t.Errorf("cancelled: %s", types)
+	wantCode(t, "no such method", st.RecvMsg(new(text)), codes.Unimplemented)
+	if err := st.CloseSend(); err != nil {
+		t.Error(err)
+	}
+	if _, types := sink.take(); types != "CLIENT_HEADER SERVER_TRAILER" {
+		t.Errorf("a half-close after the end: %s", types)
 	}
 }
 

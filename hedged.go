@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/internal/hedge"
@@ -16,8 +17,9 @@ import (
 // attempt runs on a goroutine of its own, which reports to the caller's through events.
 type hedgedCall struct {
 	*clientCall
-	out outMessage
-	req any
+	out        outMessage
+	req        any
+	logMessage func() // see leg
 
 	race   hedge.Race
 	legs   []*leg
@@ -34,6 +36,7 @@ type leg struct {
 	attempt    *attempt
 	out        outMessage // with a reference of its own to the message
 	stop       context.CancelFunc
+	logMessage func() // unary RPCs only: logs the message, which the first leg with a stream does; nil if nothing is logged
 	throttle   *retry.Throttle
 	onWay      bool // streams only: messages can be sent
 	over       bool
@@ -52,8 +55,11 @@ type legEvent struct {
 func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) {
 	race, p := newRace(r)
 	h := &hedgedCall{clientCall: r, out: out, req: req, race: race, events: make(chan legEvent, 2*p.Attempts)}
+	if r.log != nil {
+		// Not before a leg has a stream: an RPC that none has opened is not logged.
+		h.logMessage = sync.OnceFunc(func() { r.logSent(out.sizes()) })
+	}
 	h.send(0)
-	r.logSent(out.sizes())
 	var err error
 	for h.winner == nil && err == nil {
 		err = h.step()
@@ -121,6 +127,7 @@ func (h *hedgedCall) send(n int) {
 	l := newLeg(h.clientCall, n)
 	l.out = h.out
 	l.out.payload.Data.Ref()
+	l.logMessage = h.logMessage
 	h.legs = append(h.legs, l)
 	h.open++
 	go l.run(h.req, h.events)
@@ -232,6 +239,9 @@ func (l *leg) try(req any, events chan<- legEvent) error {
 	payload.Data.Ref()
 	if err := l.start(a, &payload, true); err != nil {
 		return err
+	}
+	if l.logMessage != nil {
+		l.logMessage()
 	}
 	l.tellSent(a, req, size)
 	a.Stream.Header()

@@ -153,6 +153,7 @@ func (h *hedges) try(l *leg) error {
 // open marks the leg as on its way, and sends it what the stream has sent so far.
 func (h *hedges) open(l *leg) {
 	cs := h.cs
+	cs.log.Opened()
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if h.decided {
