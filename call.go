@@ -89,12 +89,9 @@ func (u *unaryCall) invoke(ctx context.Context, cc *ClientConn, method string, r
 	if err == nil && choice.Interceptor != nil {
 		return interceptUnary(u.clientCall, choice, req, reply)
 	}
-	if err == nil {
-		err = u.begin(&choice.Method)
-	}
 	var last *attempt
 	if err == nil {
-		last, err = u.run(req, reply)
+		last, err = u.run(&choice.Method, req, reply)
 	}
 	u.finish(last, err)
 	auth, picked, all := u.request.Auth, u.request.Picked, u.all
@@ -107,15 +104,20 @@ func (u *unaryCall) invoke(ctx context.Context, cc *ClientConn, method string, r
 	return err
 }
 
-// run makes attempts until one of them decides the RPC. It returns that attempt, or the last one.
-func (u *unaryCall) run(req, reply any) (*attempt, error) {
+// run makes attempts, as config says, until one of them decides the RPC. It returns that attempt, or the last
+// one, or nil if the RPC could not begin.
+func (u *unaryCall) run(config *MethodConfig, req, reply any) (*attempt, error) {
 	returned := false
 	defer func() {
 		if !returned {
 			u.exited(&u.attempt)
 		}
 	}()
-	last, err := u.attempts(req, reply)
+	err := u.begin(config)
+	var last *attempt
+	if err == nil {
+		last, err = u.attempts(req, reply)
+	}
 	returned = true
 	return last, err
 }

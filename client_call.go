@@ -190,8 +190,8 @@ func sizeLimit(config *int, option, def int) int {
 
 // finish ends the RPC. err is its result, and a its last attempt, or nil if there was none.
 func (r *clientCall) finish(a *attempt, err error) {
+	defer r.leave(err) // also if code of the program panics
 	r.conclude(a, err)
-	r.leave(err)
 }
 
 // conclude stores what the options ask for where they point, and tells the binary log of the end.
@@ -199,22 +199,46 @@ func (r *clientCall) conclude(a *attempt, err error) {
 	if err == nil {
 		r.retry.Throttle.Succeeded()
 	}
+	defer r.tellCommit() // if the log's sink panics
 	r.logEnd(r.ctx, a, err)
 	r.tellCommit()
 	var last *channel.Attempt
 	if a != nil {
 		last = &a.Attempt
 	}
-	for _, o := range r.opts {
-		o.after(&r.info, last)
+	r.store(r.opts, last)
+}
+
+// store stores what the options ask for, also if one before them panics.
+func (r *clientCall) store(opts []CallOption, last *channel.Attempt) {
+	i := 0
+	defer func() {
+		if i < len(opts) {
+			r.store(opts[i+1:], last)
+		}
+	}()
+	for ; i < len(opts); i++ {
+		opts[i].after(&r.info, last)
 	}
 }
 
 // leave ends the RPC after conclude: it calls the OnFinish functions, counts the end and cancels the context.
 func (r *clientCall) leave(err error) {
-	for _, f := range r.info.onFinish {
-		f(err)
+	defer r.uncount(err) // also if one of the functions panics
+	callAll(r.info.onFinish, err)
+}
+
+// callAll calls each of the functions, also if one before it panics.
+func callAll(functions []func(error), err error) {
+	if len(functions) == 0 {
+		return
 	}
+	defer callAll(functions[1:], err)
+	functions[0](err)
+}
+
+// uncount is the last part of leave.
+func (r *clientCall) uncount(err error) {
 	if r.fixed == nil {
 		r.cc.channel.Node().CallEnded(err)
 	}

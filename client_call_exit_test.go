@@ -187,3 +187,52 @@ func TestCallsThatExitAtTheirEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsThatExitOnceTheyEnded: so is one that an OnFinish function leaves, or an option that can't store what it
+// should: the other OnFinish functions run.
+func TestCallsThatExitOnceTheyEnded(t *testing.T) {
+	addr := serve(t, newEcho()).addr
+	for name, exit := range exits {
+		for what, opt := range map[string]CallOption{
+			"OnFinish": OnFinish(func(error) { exit() }),
+			"Header":   Header(nil),
+		} {
+			for _, stream := range []bool{false, true} {
+				what := fmt.Sprintf("%s, %s, stream %t", name, what, stream)
+				cc := newTestClient(t, addr)
+				finished := 0
+				opts := []CallOption{opt, OnFinish(func(error) { finished++ })}
+				left(t, what, func() {
+					if !stream {
+						_ = cc.Invoke(testContext(t), unaryMethod, &text{Value: "x"}, new(text), opts...)
+						return
+					}
+					if st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod, opts...); err == nil {
+						_ = st.CloseSend()
+						_ = st.RecvMsg(new(text))
+					}
+				})
+				if n := cc.channel.RPCs(); n != 0 || finished != 1 {
+					t.Errorf("%s: %d RPCs go on; OnFinish was called %d times", what, n, finished)
+				}
+			}
+		}
+	}
+}
+
+// TestCallsThatExitAtTheirBeginning: so is a unary RPC with an option that panics before the first attempt.
+func TestCallsThatExitAtTheirBeginning(t *testing.T) {
+	cc := newTestClient(t, serve(t, newEcho()).addr)
+	finished := 0
+	left(t, "an option", func() {
+		_ = cc.Invoke(testContext(t), unaryMethod, &text{Value: "x"}, new(text), OnFinish(func(error) { finished++ }), beginPanics{})
+	})
+	if n := cc.channel.RPCs(); n != 0 || finished != 1 {
+		t.Errorf("%d RPCs go on; OnFinish was called %d times", n, finished)
+	}
+}
+
+// beginPanics is an option that panics when the RPC begins.
+type beginPanics struct{ EmptyCallOption }
+
+func (beginPanics) before(*callInfo) error { panic("of the program") }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,7 +70,8 @@ func (cc *ClientConn) withDefaults(opts []CallOption) []CallOption {
 	case len(opts) == 0:
 		return defaults[:len(defaults):len(defaults)]
 	}
-	return append(defaults[:len(defaults):len(defaults)], opts...)
+	// An interceptor may append to the result for each of several RPCs, so it has no room.
+	return slices.Clip(append(defaults[:len(defaults):len(defaults)], opts...))
 }
 
 // Target returns the target as the program gave it.
