@@ -64,7 +64,8 @@ type PickResult struct {
 
 // DoneInfo says how an RPC ended.
 type DoneInfo struct {
-	// Err is the RPC's error, nil for a success.
+	// Err is the RPC's error, nil for a success. It is also nil, without BytesSent, if the pick was not used:
+	// the SubConn had just lost its connection, and the RPC is picked for again.
 	Err error
 	// Trailer is the metadata of the trailers, if they came.
 	Trailer metadata.MD

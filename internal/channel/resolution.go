@@ -54,7 +54,7 @@ func (ch *Channel) updateInTurn(r *resolverWrapper, s resolver.State) error {
 	b.wait(func() { // after what an error of the resolver, before this, may still have to report
 		b.UpdateState(failing(status.Error(codes.Unavailable, err.Error())))
 	})
-	ch.answered()
+	ch.answered(r)
 	return balancer.ErrBadResolverState
 }
 
@@ -124,11 +124,13 @@ func (ch *Channel) dropSelectorLocked() *selectorTurn {
 	return c.selector
 }
 
-// answered wakes the RPCs that wait for the resolver's first answer.
-func (ch *Channel) answered() {
+// answered wakes the RPCs that wait for the first answer of r, unless the channel has left it meanwhile.
+func (ch *Channel) answered(r *resolverWrapper) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	ch.answeredLocked()
+	if ch.resolver == r {
+		ch.answeredLocked()
+	}
 }
 
 func (ch *Channel) answeredLocked() {

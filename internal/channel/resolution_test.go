@@ -37,12 +37,13 @@ func TestEnsureConfigDuringUpdate(t *testing.T) {
 func TestConfigAfterInvalidAndIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := &Channel{opts: &Options{Fallback: NoServiceConfig}}
-		ch.answered() // without a service config
+		ch.answered(ch.resolver) // without a service config
 		if c, waited, err := ch.awaitConfig(t.Context()); c != emptyConfig || waited || err != nil {
 			t.Errorf("after an invalid config: %v, waited: %t, %v", c, waited, err)
 		}
 		ch.enterIdle()
 		ch.resolver = &resolverWrapper{ch: ch}
+		ch.answered(&resolverWrapper{ch: ch}) // late: the channel has left that one
 		sc := &ServiceConfig{}
 		got := make(chan *Config, 1)
 		go func() {
@@ -56,7 +57,7 @@ func TestConfigAfterInvalidAndIdle(t *testing.T) {
 		}
 
 		closed := &Channel{opts: &Options{}, closed: true}
-		closed.answered()
+		closed.answered(closed.resolver)
 		closed.detach()
 		if c, waited, err := closed.awaitConfig(t.Context()); c != emptyConfig || waited || err != nil {
 			t.Errorf("a closed channel: %v, waited: %t, %v", c, waited, err)

@@ -269,6 +269,12 @@ func TestBuildFailsOnce(t *testing.T) {
 	if err := c.Set(&resource.ClientTLS{Roots: cert("roots")}, providers); err != nil {
 		t.Fatal(err)
 	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, conn := net.Pipe()
+	if _, _, err := s.Handshake(over, conn); err == nil || builds != 0 {
+		t.Errorf("a handshake whose time is over: %v, %d builds", err, builds)
+	}
 	if _, server := shake(t, c, "", s); !has(server.err, `certificate provider instance "late"`) {
 		t.Error(server.err)
 	}

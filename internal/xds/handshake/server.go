@@ -41,11 +41,14 @@ func (s *Server) Close() {
 	}
 }
 
-func (s *Server) use() (*source, error) {
+func (s *Server) use(ctx context.Context) (*source, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, errClosed
+	}
+	if ctx.Err() != nil { // those that have waited too long do not build a slow provider once more
+		return nil, ctx.Err()
 	}
 	if s.source == nil {
 		source, err := newSource(s.config.Identity, s.config.Roots, s.all)
@@ -62,7 +65,7 @@ func (s *Server) use() (*source, error) {
 // Handshake secures a connection. It waits for certificates that have not been read yet. It
 // closes rawConn if it fails.
 func (s *Server) Handshake(ctx context.Context, rawConn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	source, err := s.use()
+	source, err := s.use(ctx)
 	if err != nil {
 		rawConn.Close()
 		return nil, nil, err
@@ -109,6 +112,6 @@ type Conn interface {
 	net.Conn
 	// XDSHandshake returns the settings that secure the connection, or nil for the fallback
 	// credentials. below is the connection over which the handshake runs. ctx ends when the
-	// handshake must be done, and when the connection is closed.
+	// handshake must be done, and, if there is such a time, when the connection is closed.
 	XDSHandshake() (ctx context.Context, s *Server, below net.Conn)
 }

@@ -119,7 +119,7 @@ func TestPickDoesNotAllocate(t *testing.T) {
 					t.Fatal(err)
 				}
 				if r.Done != nil {
-					r.Done(balancer.DoneInfo{})
+					r.Done(balancer.DoneInfo{BytesSent: true})
 				}
 			}); n != 0 {
 				t.Errorf("%v allocations a pick", n)

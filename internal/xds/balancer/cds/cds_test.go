@@ -132,7 +132,7 @@ func TestPickAllocates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Done(balancer.DoneInfo{})
+		r.Done(balancer.DoneInfo{BytesSent: true})
 	}); n != 0 {
 		t.Errorf("%v allocations a pick", n)
 	}
@@ -151,7 +151,7 @@ func BenchmarkPick(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r.Done(balancer.DoneInfo{})
+		r.Done(balancer.DoneInfo{BytesSent: true})
 	}
 }
 

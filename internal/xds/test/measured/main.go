@@ -133,7 +133,7 @@ func (c *client) do(command []string) (a answer, err error) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if r, err := p.Picker.Pick(info); err == nil && r.Done != nil {
-					r.Done(balancer.DoneInfo{})
+					r.Done(balancer.DoneInfo{BytesSent: true})
 				}
 			}
 		})
