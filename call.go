@@ -163,6 +163,7 @@ func (u *unaryCall) runInTurn(req, reply any) error {
 		if !again.Retry {
 			return again.Explain(err)
 		}
+		u.attempt.superseded = true
 		if err := u.cc.channel.Pause(u.ctx, again.Delay); err != nil {
 			return err
 		}
@@ -231,6 +232,7 @@ type attempt struct {
 	begun        time.Time           // the BeginTime that stats handlers were told
 	headerTold   atomic.Bool
 	gotMessage   bool
+	superseded   bool // another attempt was to follow, so its response is not the RPC's
 	replySound   bool // the only reply can be decoded, or the end has come: see clientStream.arm
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/transport"
 )
 
@@ -34,6 +35,9 @@ func (c *clientContext) Value(key any) any {
 			return (*heldStream)(c.stream)
 		}
 		return nil
+	case stats.LabelsKey:
+		// Not the attempt's: the labels of an RPC that the program makes with this context are not this one's.
+		return c.stream.ctx.Value(key)
 	case ctxkey.ClientConn:
 		if c.conn != nil {
 			return c.conn

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	istats "google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/test/bufconn"
 )
@@ -102,4 +103,32 @@ func silentStream(ctx context.Context, t *testing.T, opts ...DialOption) ClientS
 		t.Fatal(err)
 	}
 	return st
+}
+
+// labelled has a receiver of labels for each attempt.
+type labelled struct {
+	quietStats
+	got func(map[string]string)
+}
+
+func (l labelled) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	return istats.WithLabelCallback(ctx, l.got)
+}
+
+// TestLabelsOfAnotherRPC: the context of a stream has the program's receiver of labels, but not its attempt's: an
+// RPC that is made with it has its own.
+func TestLabelsOfAnotherRPC(t *testing.T) {
+	cc := newTestClient(t, serve(t, newEcho()).addr, WithStatsHandler(labelled{got: func(labels map[string]string) {
+		t.Errorf("the attempt has %v", labels)
+	}}))
+	got := 0
+	ctx := istats.WithLabelCallback(testContext(t), func(map[string]string) { got++ })
+	s, err := cc.NewStream(ctx, bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	istats.UpdateLabels(s.Context(), map[string]string{"of": "another"})
+	if got != 1 {
+		t.Errorf("the program was told %d times", got)
+	}
 }

@@ -59,6 +59,7 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 		return err
 	}
 	for v.Retry {
+		a.superseded = true
 		cs.end(a, err)
 		if err = cs.cc.channel.Pause(cs.ctx, v.Delay); err != nil {
 			break

@@ -209,7 +209,7 @@ func (w *clientWatch) logEnd(ctx context.Context, a *attempt, err error) {
 		server  net.Addr
 		trailer metadata.MD
 	)
-	if a != nil && a.Stream != nil {
+	if a != nil && a.Stream != nil && !a.superseded { // gRFC A16 logs nothing of attempts that do not count
 		w.tellIn(a)
 		server, trailer = a.Stream.Client().Peer().Addr, a.Stream.Trailer()
 	}

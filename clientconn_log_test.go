@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -144,6 +145,46 @@ func TestClientBinaryLog(t *testing.T) {
 	}
 	if _, types := sink.take(); types != "CLIENT_HEADER SERVER_TRAILER" {
 		t.Errorf("a half-close after the end: %s", types)
+	}
+}
+
+// cancelsAtEnd cancels an RPC when its first attempt has ended.
+type cancelsAtEnd struct {
+	quietStats
+	cancel context.CancelFunc
+}
+
+func (c *cancelsAtEnd) HandleRPC(_ context.Context, e stats.RPCStats) {
+	if _, ok := e.(*stats.End); ok {
+		c.cancel()
+	}
+}
+
+// TestClientBinaryLogOfPause: the response of an attempt that another one was to follow is not logged as the RPC's,
+// if the RPC ends before that.
+func TestClientBinaryLogOfPause(t *testing.T) {
+	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
+		return
+	}
+	sink := &clientSink{}
+	binarylog.SetSink(sink)
+	defer binarylog.SetSink(nil)
+	e, _ := flaky(100, status.Error(codes.Unavailable, "not now"))
+	addr := serve(t, e).addr
+	later := strings.NewReplacer(`"0.001s"`, `"3600s"`, `"0.002s"`, `"3600s"`).Replace(retryConfig)
+	for name, tt := range map[string]struct {
+		config string
+		call   func(context.Context, *ClientConn) error
+	}{
+		"unary":  {later, func(ctx context.Context, cc *ClientConn) error { return call(ctx, cc, "x") }},
+		"stream": {later, downCall},
+	} {
+		ctx, cancel := context.WithCancel(testContext(t))
+		cc := newTestClient(t, addr, WithDefaultServiceConfig(tt.config), WithStatsHandler(&cancelsAtEnd{cancel: cancel}))
+		wantCode(t, name, tt.call(ctx, cc), codes.Canceled)
+		if _, types := sink.take(); types != "CLIENT_HEADER CLIENT_MESSAGE CANCEL" {
+			t.Errorf("%s: %s", name, types)
+		}
 	}
 }
 

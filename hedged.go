@@ -73,6 +73,7 @@ func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) 
 		h.take(<-h.events)
 	}
 	if err != nil {
+		h.failed.attempt.superseded = true
 		return h.failed.attempt, err
 	}
 	w := h.winner

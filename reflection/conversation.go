@@ -149,12 +149,21 @@ func (c *conversation) withImports(file protoreflect.FileDescriptor) (encoded []
 		c.sent = make(map[string]bool)
 	}
 	delete(c.sent, file.Path()) // the requested file is sent even if the client has it
+	var marked []string
+	defer func() {
+		if err != nil { // nothing of it is sent
+			for _, path := range marked {
+				delete(c.sent, path)
+			}
+		}
+	}()
 	for todo := []protoreflect.FileDescriptor{file}; len(todo) > 0; {
 		file, todo = todo[0], todo[1:]
 		if c.sent[file.Path()] {
 			continue
 		}
 		c.sent[file.Path()] = true
+		marked = append(marked, file.Path())
 		b, err := proto.Marshal(protodesc.ToFileDescriptorProto(file))
 		if err != nil {
 			return nil, status.Errorf(codes.Internal, "reflection: file %q: %v", file.Path(), err)

@@ -340,6 +340,41 @@ func TestUnresolvedImport(t *testing.T) {
 	}
 }
 
+// TestSpoiltImport: files that an error kept back count as not sent.
+func TestSpoiltImport(t *testing.T) {
+	opts := testOptions(t)
+	base, err := opts.DescriptorResolver.FindFileByPath("base.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilt := &descriptorpb.FileOptions{UninterpretedOption: []*descriptorpb.UninterpretedOption{{Name: []*descriptorpb.UninterpretedOption_NamePart{{}}}}}
+	files := new(protoregistry.Files)
+	if err := files.RegisterFile(base); err != nil {
+		t.Fatal(err)
+	}
+	make := func(name string, options *descriptorpb.FileOptions, imports ...string) protoreflect.FileDescriptor {
+		fd, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
+			Name: &name, Syntax: proto.String("proto3"), Dependency: imports, Options: options,
+		}, files)
+		if err == nil {
+			err = files.RegisterFile(fd)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fd
+	}
+	make("bad.proto", spoilt)
+	both, good := make("both.proto", nil, "base.proto", "bad.proto"), make("good.proto", nil, "base.proto")
+	c := conversation{source: newServer(opts).source}
+	if encoded, err := c.withImports(both); err == nil {
+		t.Fatalf("%d files", len(encoded))
+	}
+	if encoded, err := c.withImports(good); err != nil || len(encoded) != 2 {
+		t.Errorf("%d files, %v", len(encoded), err)
+	}
+}
+
 type recorder struct {
 	services
 	registered []string
