@@ -129,10 +129,10 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 		err = cs.beginAttempts()
 	}
 	if err != nil {
-		cs.clientCall.finish(cs.attempt, err)
 		if cs.own.parent != nil {
-			cs.own.cancel()
+			defer cs.own.cancel() // also if an OnFinish function panics
 		}
+		cs.clientCall.finish(cs.attempt, err)
 		return nil, err
 	}
 	cs.own.begin()

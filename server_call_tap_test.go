@@ -92,6 +92,43 @@ func TestServerTapBound(t *testing.T) {
 	}
 }
 
+// joined ends with another context than the one that it has its values of.
+type joined struct {
+	context.Context
+	end context.Context
+}
+
+func (j joined) Done() <-chan struct{} { return j.end.Done() }
+
+func (j joined) Err() error {
+	if err := j.Context.Err(); err != nil {
+		return err
+	}
+	return j.end.Err()
+}
+
+// TestServerTapBoundByJoined: the context's own methods may look at the RPC's context.
+func TestServerTapBoundByJoined(t *testing.T) {
+	end, cancel := context.WithCancel(context.Background())
+	handled := make(chan error, 1)
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		cancel()
+		err := ss.RecvMsg(new(text))
+		handled <- err
+		return err
+	}
+	ts := serve(t, e, InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+		return joined{ctx, end}, nil
+	}))
+	r := connect(t, ts).open(t.Context(), transport.Call{Method: "/test.Echo/Bidi"})
+	wantCode(t, "the handler", within(t, handled, "the handler's end"), codes.Canceled)
+	for ok := true; ok; {
+		_, ok = r.recv()
+	}
+	ts.Stop()
+}
+
 // TestServerTapUnbound: a context that outlasts its RPC does not keep it.
 func TestServerTapUnbound(t *testing.T) {
 	ctx := &countedContext{Context: context.Background(), done: make(chan struct{})}

@@ -9,10 +9,12 @@ import (
 )
 
 // bound is a context of the program's that bounds how long a call waits for its client. It does not end the
-// call by itself. It is set before the call is served.
+// call by itself. It is set before the call is served. Its methods may be the program's, so none is called with
+// a lock held.
 type bound struct {
 	context.Context
 	stop func() bool // keeps Context from waking the receiver; nil: it does not do that
+	over error       // how Context ended, with a status; nil: it has not. ServerStream.mu guards it
 }
 
 // done is closed when the context has ended. b may be nil.
@@ -23,12 +25,16 @@ func (b *bound) done() <-chan struct{} {
 	return b.Done()
 }
 
-// err returns an error with a status if the context has ended. b may be nil.
-func (b *bound) err() error {
+// err returns an error with a status once done is closed.
+func (b *bound) err() error { return status.FromContextError(b.Err()).Err() }
+
+// ended returns an error with a status if the receiver has to know of the end. b may be nil. The caller holds
+// ServerStream.mu.
+func (b *bound) ended() error {
 	if b == nil {
 		return nil
 	}
-	return status.FromContextError(b.Err()).Err()
+	return b.over
 }
 
 // Bind makes Recv and Send wait no longer than ctx lasts. It must be called before the call is served, and
@@ -36,11 +42,13 @@ func (b *bound) err() error {
 func (s *ServerStream) Bind(ctx context.Context) {
 	b := &bound{Context: ctx}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.mutableCold().bound = b
+	s.mu.Unlock()
 	b.stop = context.AfterFunc(ctx, func() {
+		err := b.err()
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		b.over = err
 		s.wake.signal(wakeMessage, 1)
 	})
 }

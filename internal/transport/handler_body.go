@@ -80,14 +80,24 @@ func (b *handlerBody) recv() (grpcwire.Message, error) {
 	b.begin()
 	select {
 	case m := <-b.messages:
-		b.err, b.run = m.err, m.run
-		return m.Message, m.err
+		return b.took(m)
 	case <-b.ctx.Done():
 		return b.giveUp()
 	case <-b.bound.done():
+	}
+	select {
+	case m := <-b.messages: // it need not be waited for
+		return b.took(m)
+	default:
 		b.err = b.bound.err()
 		return grpcwire.Message{}, b.err
 	}
+}
+
+// took keeps what follows m, and returns what recv does.
+func (b *handlerBody) took(m handlerMessage) (grpcwire.Message, error) {
+	b.err, b.run = m.err, m.run
+	return m.Message, m.err
 }
 
 // giveUp returns the status of a call whose context has ended. Later calls of recv return it again.

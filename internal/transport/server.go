@@ -36,7 +36,7 @@ func (c *ServerConfig) SetSocketOptions(raw net.Conn) {
 	c.setSocketOptions(raw, c.h2.Keepalive.Timeout, c.Keepalive.Timeout > 0)
 }
 
-// Start begins to read. No method of the handler is called before that, but ConnClosed if Close is.
+// Start begins to read. No method of the handler is called before that, but ConnClosed and ConnTold if Close is.
 func (s *Server) Start() {
 	s.special.age.start()
 	s.conn.Start()

@@ -115,7 +115,7 @@ const serverStreamSize = int(unsafe.Sizeof(ServerStream{})) + 64
 // owned is what a call that was handed over has in addition.
 type owned struct {
 	handover.Owner
-	tooLarge *h2.ErrHeaderListTooLarge // what ended the call, guarded by its mu; nil: something else, or it goes on
+	tooLarge *h2.ErrHeaderListTooLarge // what ended the call, guarded by the stream's mu; nil: something else, or it goes on
 }
 
 // outcome is how a call ends, encoded before the connection's lock is taken.

@@ -43,7 +43,7 @@ func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
 	case s.asContext().isOver():
 		s.mu.Unlock()
 		return handover.Over
-	case input && (s.inbox.len() > 0 || s.ended || s.cold().bodyErr != nil || s.cold().bound.err() != nil):
+	case input && (s.inbox.len() > 0 || s.ended || s.cold().bodyErr != nil || s.cold().bound.ended() != nil):
 		s.mu.Unlock()
 		return handover.Input
 	case input:

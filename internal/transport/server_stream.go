@@ -77,7 +77,7 @@ func (s *ServerStream) Recv() (grpcwire.Message, error) {
 			s.mu.Unlock()
 			return grpcwire.Message{}, status.FromContextError(c.ctxErr()).Err()
 		}
-		if err := s.cold().bound.err(); err != nil {
+		if err := s.cold().bound.ended(); err != nil {
 			s.mu.Unlock()
 			return grpcwire.Message{}, err
 		}

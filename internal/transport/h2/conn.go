@@ -65,7 +65,7 @@ type Handler interface {
 	// GoAway says that the peer accepts no more streams. Streams above the last one that its GOAWAY
 	// named fail as unprocessed right after this call. debug is valid during the call.
 	GoAway(code frame.ErrCode, debug []byte)
-	// Closed is the last call: the connection has ended because of err. The streams that were open are
+	// Closed is the last call, but for Told: the connection has ended because of err. The streams that were open are
 	// told after it. If the connection is closed before Start, Close makes this call.
 	Closed(err error)
 }
