@@ -85,6 +85,12 @@ func dialHealth(t *testing.T, opts ...grpc.DialOption) *grpc.ClientConn {
 	healthpb.RegisterHealthServer(s, health.NewServer())
 	go s.Serve(lis)
 	t.Cleanup(s.Stop)
+	return dialBubble(t, lis, opts...)
+}
+
+// dialBubble has a channel to lis, for tests in a bubble.
+func dialBubble(t *testing.T, lis *bufconn.Listener, opts ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
 	opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
 	cc, err := grpc.NewClient("passthrough:///bubble", opts...)

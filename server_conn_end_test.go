@@ -6,13 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -71,12 +69,7 @@ func TestStopEndsContexts(t *testing.T) {
 		}))
 		lis := bufconn.Listen(64 << 10)
 		go s.Serve(lis)
-		cc, err := grpc.NewClient("passthrough:///bubble", grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cc.Close()
+		cc := dialBubble(t, lis)
 		if _, err := cc.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/a/b"); err != nil {
 			t.Fatal(err)
 		}
@@ -110,12 +103,7 @@ func TestStopTellsConnEnd(t *testing.T) {
 				s := grpc.NewServer(grpc.StatsHandler(lateConnEnd{may: may}))
 				healthpb.RegisterHealthServer(s, health.NewServer())
 				go s.Serve(lis)
-				cc, err := grpc.NewClient("passthrough:///bubble", grpc.WithTransportCredentials(insecure.NewCredentials()),
-					grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer cc.Close()
+				cc := dialBubble(t, lis)
 				if _, err := healthpb.NewHealthClient(cc).Check(t.Context(), &healthpb.HealthCheckRequest{}); err != nil {
 					t.Fatal(err)
 				}

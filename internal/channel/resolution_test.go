@@ -41,20 +41,7 @@ func TestConfigAfterInvalidAndIdle(t *testing.T) {
 		if c, waited, err := ch.awaitConfig(t.Context()); c != emptyConfig || waited || err != nil {
 			t.Errorf("after an invalid config: %v, waited: %t, %v", c, waited, err)
 		}
-		ch.enterIdle()
-		ch.resolver = &resolverWrapper{ch: ch}
-		ch.answered(&resolverWrapper{ch: ch}) // late: the channel has left that one
-		sc := &ServiceConfig{}
-		got := make(chan *Config, 1)
-		go func() {
-			c, _, _ := ch.awaitConfig(t.Context())
-			got <- c
-		}()
-		synctest.Wait()
-		ch.useConfig(ch.resolver, sc, nil)
-		if c := <-got; !c.holds(sc) {
-			t.Error("an RPC after idle mode did not wait for the resolver")
-		}
+		wantWaitAfterIdle(t, ch)
 
 		closed := &Channel{opts: &Options{}, closed: true}
 		closed.answered(closed.resolver)
@@ -63,6 +50,26 @@ func TestConfigAfterInvalidAndIdle(t *testing.T) {
 			t.Errorf("a closed channel: %v, waited: %t, %v", c, waited, err)
 		}
 	})
+}
+
+// wantWaitAfterIdle checks that an RPC waits for the resolver that ch gets after idle mode, whatever one before it
+// says late.
+func wantWaitAfterIdle(t *testing.T, ch *Channel) {
+	t.Helper()
+	ch.enterIdle()
+	ch.resolver = &resolverWrapper{ch: ch}
+	ch.answered(&resolverWrapper{ch: ch})
+	sc := &ServiceConfig{}
+	got := make(chan *Config, 1)
+	go func() {
+		c, _, _ := ch.awaitConfig(t.Context())
+		got <- c
+	}()
+	synctest.Wait()
+	ch.useConfig(ch.resolver, sc, nil)
+	if c := <-got; !c.holds(sc) {
+		t.Error("an RPC after idle mode did not wait for the resolver")
+	}
 }
 
 // TestConfigAfterErrorAndIdle: an error of the resolver lets RPCs begin with the fallback, but it settles nothing: after
@@ -76,18 +83,6 @@ func TestConfigAfterErrorAndIdle(t *testing.T) {
 		if c, waited, err := ch.awaitConfig(t.Context()); !c.holds(NoServiceConfig) || waited || err != nil {
 			t.Errorf("after an error: %v, waited: %t, %v", c, waited, err)
 		}
-		ch.enterIdle()
-		ch.resolver = &resolverWrapper{ch: ch}
-		sc := &ServiceConfig{}
-		got := make(chan *Config, 1)
-		go func() {
-			c, _, _ := ch.awaitConfig(t.Context())
-			got <- c
-		}()
-		synctest.Wait()
-		ch.useConfig(ch.resolver, sc, nil)
-		if c := <-got; !c.holds(sc) {
-			t.Error("an RPC after idle mode did not wait for the resolver")
-		}
+		wantWaitAfterIdle(t, ch)
 	})
 }
