@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/balancer/done"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -24,7 +25,10 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 		return balancer.PickResult{}, c.err
 	}
 	res, err := c.child.Pick(info)
+	told := false
+	defer done.GiveBackUnless(&told, res.Done)
 	p.lb.metrics.pick(info.Ctx, p.config.lookupService, c, err)
+	told = true
 	if err != nil {
 		return res, err
 	}

@@ -17,6 +17,14 @@ type Func = func(balancer.DoneInfo)
 // another pick, so policies that judge endpoints by RPCs do not count this one, although it has no error.
 func WasUnused(info balancer.DoneInfo) bool { return info.Err == nil && !info.BytesSent }
 
+// GiveBackUnless gives a pick back, unused, unless *told. A policy that calls something of the program's (a recorder, a
+// label callback) after a pick defers it, as a panic of that would leave the pick counted for ever.
+func GiveBackUnless(told *bool, f Func) {
+	if !*told && f != nil {
+		f(balancer.DoneInfo{})
+	}
+}
+
 // joined calls two functions. It goes back to the pool when it is called.
 type joined struct {
 	first, second Func

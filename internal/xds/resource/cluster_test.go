@@ -208,8 +208,8 @@ func TestA52Policies(t *testing.T) {
 		{policies(base + `ring_hash.v3.RingHash] { hash_function: XX_HASH minimum_ring_size { value: 3 } maximum_ring_size { value: 4 }`), `{"ring_hash_experimental":{"minRingSize":3,"maxRingSize":4}}`},
 		{policies(base + `wrr_locality.v3.WrrLocality] { endpoint_picking_policy { ` + policies(base+`round_robin.v3.RoundRobin] {`) + `}`), `{"xds_wrr_locality_experimental":{"childPolicy":[{"round_robin":{}}]}}`},
 		{
-			policies(base + `client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin] { enable_oob_load_report { value: true } oob_reporting_period { seconds: 5 } blackout_period { nanos: 500000000 } weight_expiration_period { seconds: 60 } weight_update_period { seconds: 1 } error_utilization_penalty { value: 0.5 }`),
-			`{"weighted_round_robin":{"enableOobLoadReport":true,"oobReportingPeriod":"5s","blackoutPeriod":"0.5s","weightExpirationPeriod":"60s","weightUpdatePeriod":"1s","errorUtilizationPenalty":0.5}}`,
+			policies(base + `client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin] { enable_oob_load_report { value: true } oob_reporting_period { seconds: 5 } blackout_period { seconds: 1 nanos: 118000000 } weight_expiration_period { seconds: 60 } weight_update_period { seconds: 1 } error_utilization_penalty { value: 0.5 }`),
+			`{"weighted_round_robin":{"enableOobLoadReport":true,"oobReportingPeriod":"5s","blackoutPeriod":"1.118s","weightExpirationPeriod":"60s","weightUpdatePeriod":"1s","errorUtilizationPenalty":0.5}}`,
 		},
 		{policies(base + `random_subsetting.v3.RandomSubsetting] { subset_size { value: 3 } child_policy { ` + policies(base+`round_robin.v3.RoundRobin] {`) + `}`), `{"random_subsetting_experimental":{"subsetSize":3,"childPolicy":[{"round_robin":{}}]}}`},
 		{policies(`xds.type.v3.TypedStruct] { type_url: "type.googleapis.com/myorg.Unknown"`, `xds.type.v3.TypedStruct] { type_url: "type.googleapis.com/myorg.Custom" value { fields { key: "choiceCount" value { number_value: 2 } } }`), `{"myorg.Custom":{"choiceCount":2}}`},

@@ -147,10 +147,11 @@ func TestA113Weights(t *testing.T) {
 		{Weight: 1, Endpoints: []Endpoint{{Weight: 1}, {Weight: 3}}},
 		{Weight: 3, Endpoints: []Endpoint{{Weight: 1 << 31}, {Weight: 1}}},
 	}
-	if got := EndpointWeights(p, 0); !reflect.DeepEqual(got, []uint32{one / 16, one / 16 * 3}) {
+	sum := PriorityWeight(p)
+	if got := p[0].EndpointWeights(sum); !reflect.DeepEqual(got, []uint32{one / 16, one / 16 * 3}) {
 		t.Error(got)
 	}
-	if got := EndpointWeights(p, 1); got[1] != 1 || got[0] == 0 || got[0] > one/4*3 {
+	if got := p[1].EndpointWeights(sum); got[1] != 1 || got[0] == 0 || got[0] > one/4*3 {
 		t.Error(got)
 	}
 }
@@ -165,12 +166,13 @@ func FuzzEndpoints(f *testing.F) {
 			return
 		}
 		for n, p := range e.Priorities() {
+			sum := PriorityWeight(p)
 			for i := range p {
 				if p[i].Priority != uint32(n) || p[i].Weight == 0 {
 					t.Errorf("%+v", p[i])
 				}
 				if len(p[i].Endpoints) > 0 {
-					EndpointWeights(p, i)
+					p[i].EndpointWeights(sum)
 				}
 			}
 		}

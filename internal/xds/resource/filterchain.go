@@ -105,9 +105,10 @@ func (p *chainParser) match(chain *FilterChain, in *listenerv3.FilterChainMatch)
 	}
 	size := 1
 	for _, n := range []int{len(m.destinations), len(m.sources), len(m.ports), len(m.names), len(m.protocols)} {
-		if size *= n; p.rules+size > maxRules {
+		if n > (maxRules-p.rules)/size { // the product of all might not fit into an int
 			return fmt.Errorf("the listener has more than %d combinations of matches", maxRules)
 		}
+		size *= n
 	}
 	p.rules += size
 	for _, dst := range m.destinations {

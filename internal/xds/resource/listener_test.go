@@ -125,6 +125,7 @@ func TestA36Listener(t *testing.T) {
 		{serving(matches("a", `server_names: "x"`) + matches("b", `server_names: "X"`)), "another chain"},
 		{serving(matches("a", `destination_port { value: 1 } application_protocols: "h2"`) + matches("b", `destination_port { value: 1 } application_protocols: "h3" application_protocols: "h2"`)), "another chain"},
 		{serving(matches("a", many("source_ports: 7", 300)+many(`server_names: "x"`, 300))), "combinations"},
+		{serving(matches("a", many("source_ports: 7", 1<<16)+many(`server_names: "x"`, 1<<16))), "combinations"}, // 1<<32 of them
 	})
 }
 

@@ -4,11 +4,12 @@ package resource
 
 import (
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"google.golang.org/grpc/internal/serviceconfig"
 )
 
 // OutlierDetection says when endpoints are ejected because of their errors (A50).
@@ -93,5 +94,5 @@ func (o *OutlierDetection) MarshalJSON() ([]byte, error) {
 
 // seconds returns a duration in its JSON form.
 func seconds(d time.Duration) string {
-	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
+	return serviceconfig.Duration(d).String()
 }

@@ -5,17 +5,21 @@ package resource
 // one is the number 1 in fixed point with 31 fractional bits, UQ1.31 (A113).
 const one = 1 << 31
 
-// EndpointWeights returns the share that each endpoint of a locality has in its priority, in
-// units of 2^-31. That is the locality's share in the priority times the endpoint's share in
-// the locality (A113). A share is at least 1.
-func EndpointWeights(priority []Locality, locality int) []uint32 {
+// PriorityWeight returns the sum of the weights of a priority's localities.
+func PriorityWeight(localities []Locality) uint64 {
 	sum := uint64(0)
-	for i := range priority {
-		sum += uint64(priority[i].Weight)
+	for i := range localities {
+		sum += uint64(localities[i].Weight)
 	}
-	l := &priority[locality]
-	share := uint64(l.Weight) * one / sum
-	sum = 0
+	return sum
+}
+
+// EndpointWeights returns the share that each endpoint of the locality has in its priority, whose PriorityWeight is
+// given, in units of 2^-31. That is the locality's share in the priority times the endpoint's share in
+// the locality (A113). A share is at least 1.
+func (l *Locality) EndpointWeights(priority uint64) []uint32 {
+	share := uint64(l.Weight) * one / priority
+	sum := uint64(0)
 	for i := range l.Endpoints {
 		sum += uint64(l.Endpoints[i].Weight)
 	}

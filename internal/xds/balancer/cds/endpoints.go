@@ -32,7 +32,7 @@ func endpoints(priorities [][]resource.Locality, names []string, sessions bool) 
 	addresses := make([]resolver.Address, 0, n)
 	byChild := make(map[string][]resolver.Endpoint, len(names))
 	for p, localities := range priorities {
-		first, path := len(out), []string{names[p]}
+		first, path, sum := len(out), []string{names[p]}, resource.PriorityWeight(localities)
 		for i := range localities {
 			l := &localities[i]
 			common := resolver.Endpoint{}
@@ -40,7 +40,7 @@ func endpoints(priorities [][]resource.Locality, names []string, sessions bool) 
 				common = hierarchy.Set(common, path)
 			}
 			common = locality.Set(common, locality.Info{ID: l.ID, Weight: l.Weight})
-			weights := resource.EndpointWeights(localities, i)
+			weights := l.EndpointWeights(sum)
 			where := locality.WithPlace(resolver.Address{}, locality.Place{ID: l.ID})
 			last := weight.Set(common, weight.EndpointInfo{})
 			for j := range l.Endpoints {

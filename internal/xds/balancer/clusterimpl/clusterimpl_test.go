@@ -108,6 +108,29 @@ func TestA89FailedPicksHaveLabels(t *testing.T) {
 	}
 }
 
+// TestLabelCallbackPanics: an RPC that the program's callback leaves by a panic, after its pick, has no place any more.
+func TestLabelCallbackPanics(t *testing.T) {
+	n := requestsOf(requestKey{"c", ""})
+	defer n.release()
+	s := newSettings(&dependency.Cluster{Resource: &resource.Cluster{Name: "c", MaxRequests: 5}}, n, nil, nil)
+	child := pickFunc(func(balancer.PickInfo) (balancer.PickResult, error) {
+		return balancer.PickResult{SubConn: &subConn{}}, nil
+	})
+	ctx := stats.WithLabelCallback(context.Background(), func(map[string]string) { panic("the program's") })
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = (&picker{child: child, settings: s}).Pick(balancer.PickInfo{Ctx: ctx})
+		t.Error("the panic is lost")
+	}()
+	if n.Load() != 0 {
+		t.Errorf("%d RPCs are under way", n.Load())
+	}
+}
+
+type pickFunc func(balancer.PickInfo) (balancer.PickResult, error)
+
+func (f pickFunc) Pick(info balancer.PickInfo) (balancer.PickResult, error) { return f(info) }
+
 // TestPlacesOfLocalitiesThatAreGone: a control plane that renames localities again and again leaves nothing behind.
 func TestPlacesOfLocalitiesThatAreGone(t *testing.T) {
 	n := requestsOf(requestKey{"c", ""})

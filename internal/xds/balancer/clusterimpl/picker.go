@@ -71,9 +71,12 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if at.load != nil {
 		at.load.Started()
 	}
-	stats.UpdateLabels(info.Ctx, at.labels)
 	r.SubConn = sc.SubConn
 	r.Done = done.Join(at.done, r.Done)
+	told := false
+	defer done.GiveBackUnless(&told, r.Done)
+	stats.UpdateLabels(info.Ctx, at.labels)
+	told = true
 	if sc.authority != nil && rewrites(info) {
 		r.Metadata = metadata.Join(r.Metadata, sc.authority)
 	}
