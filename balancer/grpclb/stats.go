@@ -7,13 +7,14 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	lbpb "google.golang.org/grpc/balancer/grpclb/grpc_lb_v1"
+	"google.golang.org/grpc/internal/balancer/done"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // callStats counts RPCs for the reports to the load balancer. The zero value is ready for use.
 type callStats struct {
 	mu                       sync.Mutex
-	started, finished        int64
+	started, finished        int64 // started is negative after a report of picks that no RPC has used
 	failedToSend, knownCalls int64
 	dropped                  map[string]int64 // by token
 }
@@ -39,6 +40,10 @@ func (s *callStats) drop(token string) {
 func (s *callStats) end(info balancer.DoneInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if done.WasUnused(info) {
+		s.started--
+		return
+	}
 	s.finished++
 	if info.Err != nil && !info.BytesSent {
 		s.failedToSend++
@@ -54,7 +59,7 @@ func (s *callStats) take() (out *lbpb.ClientStats, zero bool) {
 	defer s.mu.Unlock()
 	out = &lbpb.ClientStats{
 		Timestamp:                              timestamppb.Now(),
-		NumCallsStarted:                        s.started,
+		NumCallsStarted:                        max(s.started, 0),
 		NumCallsFinished:                       s.finished,
 		NumCallsFinishedWithClientFailedToSend: s.failedToSend,
 		NumCallsFinishedKnownReceived:          s.knownCalls,
@@ -62,6 +67,6 @@ func (s *callStats) take() (out *lbpb.ClientStats, zero bool) {
 	for token, n := range s.dropped {
 		out.CallsFinishedWithDrop = append(out.CallsFinishedWithDrop, &lbpb.ClientStatsPerToken{LoadBalanceToken: token, NumCalls: n})
 	}
-	s.started, s.finished, s.failedToSend, s.knownCalls, s.dropped = 0, 0, 0, 0, nil
+	s.started, s.finished, s.failedToSend, s.knownCalls, s.dropped = min(s.started, 0), 0, 0, 0, nil
 	return out, out.NumCallsStarted == 0 && out.NumCallsFinished == 0
 }

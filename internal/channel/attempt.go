@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/balancer/done"
 	"google.golang.org/grpc/internal/loadreport"
 	"google.golang.org/grpc/internal/retry"
 	"google.golang.org/grpc/internal/transport"
@@ -118,6 +119,9 @@ func (a *Attempt) End(err error) {
 func (a *Attempt) doneInfo(err error) balancer.DoneInfo {
 	d := balancer.DoneInfo{Err: err}
 	if a.Stream == nil {
+		if a.barred == unsent && err != nil {
+			d.Err = done.Lost(err)
+		}
 		return d
 	}
 	d.Trailer = a.Stream.Trailer()

@@ -8,14 +8,33 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/status"
 )
 
 // Func is called once, at the end of an RPC.
 type Func = func(balancer.DoneInfo)
 
-// WasUnused reports whether no RPC has used the pick: its SubConn had no connection any more. The RPC goes on with
-// another pick, so policies that judge endpoints by RPCs do not count this one, although it has no error.
-func WasUnused(info balancer.DoneInfo) bool { return info.Err == nil && !info.BytesSent }
+// WasUnused reports whether no RPC has used the pick: its SubConn had no connection any more, or lost it before
+// anything was sent (Lost). The RPC goes on with another pick, so policies that judge endpoints by RPCs, or count
+// RPCs, do not count this one.
+func WasUnused(info balancer.DoneInfo) bool {
+	if info.Err == nil {
+		return !info.BytesSent
+	}
+	_, isLost := info.Err.(lost)
+	return isLost
+}
+
+// Lost returns the error for the DoneInfo of a pick whose connection was lost before anything of the RPC was sent. To
+// programs it is err, which must be a status.
+func Lost(err error) error { return lost{err} }
+
+type lost struct{ error }
+
+func (l lost) Unwrap() error { return l.error }
+
+// GRPCStatus is what package status looks for.
+func (l lost) GRPCStatus() *status.Status { return status.Convert(l.error) }
 
 // GiveBackUnless gives a pick back, unused, unless *told. A policy that calls something of the program's (a recorder, a
 // label callback) after a pick defers it, as a panic of that would leave the pick counted for ever.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/balancer/done"
 )
 
 // outliersOf returns how many outliers a method finds.
@@ -63,10 +64,12 @@ func TestA50Equals(t *testing.T) {
 	}
 }
 
-// TestUnusedPickIsNotCounted: a pick whose SubConn had no connection is no RPC, and no success.
+// TestUnusedPickIsNotCounted: a pick whose SubConn had no connection, or lost it before the RPC was sent, is no RPC:
+// no success and no failure.
 func TestUnusedPickIsNotCounted(t *testing.T) {
 	e := newEndpoint(nil)
 	e.done(balancer.DoneInfo{})
+	e.done(balancer.DoneInfo{Err: done.Lost(errors.New("the connection"))})
 	if e.swap(); e.ok != 0 || e.all != 0 {
 		t.Errorf("%d of %d succeeded", e.ok, e.all)
 	}

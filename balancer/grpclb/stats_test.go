@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpclb
+
+import (
+	"errors"
+	"testing"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/internal/balancer/done"
+)
+
+// TestUnusedPick: a pick that no RPC has used is not reported, neither as begun nor as finished. If it was reported as
+// begun meanwhile, the next reports make up for that.
+func TestUnusedPick(t *testing.T) {
+	var s callStats
+	for _, info := range []balancer.DoneInfo{{}, {Err: done.Lost(errors.New("the connection"))}} {
+		s.start()
+		s.end(info)
+		if out, zero := s.take(); !zero || out.NumCallsFinishedWithClientFailedToSend != 0 {
+			t.Errorf("%v: %v", info, out)
+		}
+	}
+	s.start()
+	if out, _ := s.take(); out.NumCallsStarted != 1 {
+		t.Error(out)
+	}
+	s.end(balancer.DoneInfo{})
+	if out, zero := s.take(); !zero {
+		t.Error(out)
+	}
+	s.start()
+	s.end(balancer.DoneInfo{Err: errors.New("the deadline")})
+	if out, _ := s.take(); out.NumCallsStarted != 0 || out.NumCallsFinished != 1 || out.NumCallsFinishedWithClientFailedToSend != 1 {
+		t.Error(out)
+	}
+}
