@@ -35,16 +35,17 @@ type picker struct {
 	closed bool
 }
 
-func newPicker(entries []entry, c *config, m meter) *picker {
+// newPicker also returns the readings of the first update, to be recorded without a lock.
+func newPicker(entries []entry, c *config, m meter) (*picker, readings) {
 	p := &picker{entries: entries, config: c, meter: m}
 	// A random start: if every client began at 0, the first endpoint would get more than its
 	// share of RPCs.
 	p.choices.Store(rand.Uint64())
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.update()
+	r := p.updateLocked()
 	p.timer = time.AfterFunc(c.updatePeriod, p.tick)
-	return p
+	return p, r
 }
 
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
@@ -68,8 +69,8 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return result, nil
 }
 
-// update recomputes the schedule. The caller must hold mu.
-func (p *picker) update() {
+// updateLocked recomputes the schedule. The caller records the readings, without the lock: recorders are the program's.
+func (p *picker) updateLocked() readings {
 	p.seen = p.choices.Load()
 	r := readings{weights: make([]float64, len(p.entries))}
 	now := time.Now()
@@ -84,34 +85,34 @@ func (p *picker) update() {
 		}
 	}
 	p.schedule.Store(newSchedule(r))
-	p.meter.update(r)
+	return r
 }
 
 // tick updates the weights. If there were no RPCs since the last update, it stops the timer until
 // the next RPC.
 func (p *picker) tick() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return
-	}
-	if p.choices.Load() == p.seen {
-		p.resting.Store(true)
-		return
-	}
-	p.update()
-	p.timer.Reset(p.config.updatePeriod)
+	p.updateIf(func() bool {
+		p.resting.Store(!p.closed && p.choices.Load() == p.seen)
+		return !p.closed && !p.resting.Load()
+	})
 }
 
 func (p *picker) wake() {
+	p.updateIf(func() bool { return p.resting.Swap(false) && !p.closed })
+}
+
+// updateIf updates the weights and sets the timer for the next update, if due returns true. due is called with the
+// lock held.
+func (p *picker) updateIf(due func() bool) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.resting.Load() || p.closed {
+	if !due() {
+		p.mu.Unlock()
 		return
 	}
-	p.resting.Store(false)
-	p.update()
+	r := p.updateLocked()
 	p.timer.Reset(p.config.updatePeriod)
+	p.mu.Unlock()
+	p.meter.update(r)
 }
 
 // close ends the updates. The picker can still be used. p may be nil.

@@ -151,20 +151,21 @@ func (*weightedRoundRobin) OwnsSubConns() {}
 // report passes a state of the embedded balancer to the channel. If it is Ready, report replaces
 // the picker.
 func (b *weightedRoundRobin) report(s balancer.State) {
-	if p := b.renew(s); p != nil {
+	if p, r := b.renew(s); p != nil {
+		p.meter.update(r)
 		s.Picker = p
 	}
 	b.cc.UpdateState(s)
 }
 
-// renew closes the current picker, and returns a new one if the state is Ready, otherwise nil.
-func (b *weightedRoundRobin) renew(s balancer.State) *picker {
+// renew closes the current picker, and returns a new one with its readings if the state is Ready, otherwise nil.
+func (b *weightedRoundRobin) renew(s balancer.State) (*picker, readings) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.picker.close()
 	b.picker = nil
 	if s.ConnectivityState != connectivity.Ready || b.closed {
-		return nil
+		return nil, readings{}
 	}
 	var entries []entry
 	for _, child := range endpointsharding.ChildStatesFromPicker(s.Picker) {
@@ -177,8 +178,9 @@ func (b *weightedRoundRobin) renew(s balancer.State) *picker {
 		}
 		entries = append(entries, entry{e, child.State.Picker})
 	}
-	b.picker = newPicker(entries, b.config, b.meter)
-	return b.picker
+	p, r := newPicker(entries, b.config, b.meter)
+	b.picker = p
+	return p, r
 }
 
 // endpointOf returns the endpoint of the first address that has one, or nil.

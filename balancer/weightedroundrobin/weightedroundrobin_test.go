@@ -35,6 +35,7 @@ type channel struct {
 	counts  map[string]int64
 	weights []float64
 	labels  []string
+	during  func() // called while a weight is recorded; nil: nothing
 }
 
 func (c *channel) MetricsRecorder() estats.MetricsRecorder { return c }
@@ -50,6 +51,9 @@ func (c *channel) RecordFloat64Histo(_ *estats.Float64HistoHandle, v float64, _ 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.weights = append(c.weights, v)
+	if c.during != nil {
+		c.during()
+	}
 }
 
 // subConn is what the policy gets for a lbtest.SubConn.
@@ -246,6 +250,39 @@ func TestNoTimerWithoutRPCs(t *testing.T) {
 	})
 }
 
+// TestRecordersRunUnlocked: recorders are the program's, and may take as long as they like.
+func TestRecordersRunUnlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, `{"weightUpdatePeriod": "1s"}`, "a", "b")
+		defer f.lb.Close()
+		lb, n := f.lb.(*weightedRoundRobin), 0
+		unlocked := func(what string, mu *sync.Mutex) {
+			if !mu.TryLock() {
+				t.Errorf("a recorder is called with the %s's lock held", what)
+				return
+			}
+			mu.Unlock()
+		}
+		f.cc.mu.Lock()
+		f.cc.during = func() {
+			n++
+			unlocked("policy", &lb.mu)
+			unlocked("picker", &lb.picker.mu)
+		}
+		f.cc.mu.Unlock()
+		f.rpcs(1, nil)
+		time.Sleep(time.Second) // the timer
+		synctest.Wait()
+		time.Sleep(time.Minute) // it rests
+		f.rpcs(1, nil)
+		f.cc.SubConn("b").Report(connectivity.Ready, nil) // a new picker
+		synctest.Wait()
+		if n != 6 {
+			t.Errorf("%d weights were recorded", n)
+		}
+	})
+}
+
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, `{"blackoutPeriod": "10s", "weightExpirationPeriod": "60s"}`, "a", "b")
@@ -258,8 +295,9 @@ func TestMetrics(t *testing.T) {
 			f.cc.counts, f.cc.weights = map[string]int64{}, nil
 			f.cc.mu.Unlock()
 			p.mu.Lock()
-			p.update()
+			r := p.updateLocked()
 			p.mu.Unlock()
+			p.meter.update(r)
 			f.cc.mu.Lock()
 			defer f.cc.mu.Unlock()
 			maps.DeleteFunc(f.cc.counts, func(_ string, n int64) bool { return n == 0 })

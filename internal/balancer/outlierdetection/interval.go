@@ -60,25 +60,26 @@ func (p *policy) startLocked(d time.Duration) {
 	var t *time.Timer
 	t = time.AfterFunc(d, func() {
 		p.mu.Lock()
-		var changes []change
+		var r round
 		if p.timer == t && !p.closed {
-			changes = p.intervalLocked(time.Now())
+			r = p.intervalLocked(time.Now())
 		}
 		p.mu.Unlock()
-		tell(changes)
+		r.record()
+		tell(r.changes)
 	})
 	p.timer = t
 }
 
-// intervalLocked ends an interval and begins the next one. It returns the SubConns whose listeners
-// must be told.
-func (p *policy) intervalLocked(now time.Time) []change {
+// intervalLocked ends an interval and begins the next one. The caller records the round and tells its changes, without
+// the lock.
+func (p *policy) intervalLocked(now time.Time) round {
 	p.begun = now
 	p.startLocked(max(p.config.Interval, time.Millisecond))
 	for _, e := range p.endpoints {
 		e.swap()
 	}
-	r := &round{policy: p, now: now, touched: make(map[*endpoint]bool)}
+	r := round{policy: p, service: p.service, now: now, touched: make(map[*endpoint]bool)}
 	for _, e := range p.endpoints {
 		if e.ejected.Load() {
 			r.out++
@@ -104,21 +105,33 @@ func (p *policy) intervalLocked(now time.Time) []change {
 			logger.Infof("endpoint %v is used again", e.addresses)
 		}
 	}
-	var list []change
 	for sc := range p.subConns.All {
 		if r.touched[sc.endpoint.Load()] {
-			list = append(list, sc)
+			r.changes = append(r.changes, sc)
 		}
 	}
-	return list
+	return r
 }
 
 // round is the search for outliers at the end of an interval. The policy's mu is held meanwhile.
 type round struct {
 	*policy
-	now     time.Time
-	out     int // how many endpoints are ejected
-	touched map[*endpoint]bool
+	service  string // the policy's
+	now      time.Time
+	out      int // how many endpoints are ejected
+	touched  map[*endpoint]bool
+	changes  []change  // whose listeners must be told
+	verdicts []verdict // in order, to be recorded
+}
+
+// verdict is what became of an outlier.
+type verdict struct {
+	method string
+	spared string // why it was not ejected; "" if it was
+}
+
+func (r *round) unenforced(method, reason string) {
+	r.verdicts = append(r.verdicts, verdict{method, reason})
 }
 
 // foundLocked ejects an outlier, unless the configuration forbids that. It returns false if the
@@ -135,7 +148,7 @@ func (r *round) foundLocked(e *endpoint, method string, enforcement uint32) bool
 		r.unenforced(method, "enforcement_percentage")
 		return true
 	}
-	r.enforced(method)
+	r.verdicts = append(r.verdicts, verdict{method: method})
 	e.since = r.now
 	e.multiplier++
 	e.ejected.Store(true)

@@ -28,12 +28,15 @@ var (
 	})
 )
 
-func (p *policy) enforced(method string) {
-	ejectionsEnforced.Record(p.MetricsRecorder(), 1, p.target(), method, p.service)
-}
-
-func (p *policy) unenforced(method, reason string) {
-	ejectionsUnenforced.Record(p.MetricsRecorder(), 1, p.target(), method, reason, p.service)
+// record records the verdicts. The policy's mu must not be held: recorders are the program's.
+func (r *round) record() {
+	for _, v := range r.verdicts {
+		if v.spared == "" {
+			ejectionsEnforced.Record(r.MetricsRecorder(), 1, r.target(), v.method, r.service)
+		} else {
+			ejectionsUnenforced.Record(r.MetricsRecorder(), 1, r.target(), v.method, v.spared, r.service)
+		}
+	}
 }
 
 func (p *policy) target() string { return p.opts.Of(p.ClientConn).Target.String() }

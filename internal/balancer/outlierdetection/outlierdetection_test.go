@@ -34,10 +34,14 @@ func (c *channel) MetricsRecorder() estats.MetricsRecorder { return &c.recorder 
 type recorder struct {
 	estats.UnimplementedMetricsRecorder
 	counts map[string]int64
+	during func() // nil: nothing
 }
 
 func (r *recorder) RecordInt64Count(h *estats.Int64CountHandle, n int64, labels ...string) {
 	r.counts[fmt.Sprint(h.Descriptor().Name, labels)] += n
+	if r.during != nil {
+		r.during()
+	}
 }
 
 // fixture is a round_robin below the policy, with endpoints that are ready.
@@ -153,6 +157,24 @@ func TestA50FailurePercentage(t *testing.T) {
 		}
 		if n := f.cc.recorder.counts["grpc.lb.outlier_detection.ejections_enforced[xds:///t failure_percentage ]"]; n != 2 {
 			f.Errorf("%v", f.cc.recorder.counts)
+		}
+	})
+}
+
+// TestRecordersRunUnlocked: recorders are the program's, and may take as long as they like.
+func TestRecordersRunUnlocked(t *testing.T) {
+	inBubble(t, 4, byFailures, func(f *fixture) {
+		f.cc.recorder.during = func() {
+			if !f.lb.mu.TryLock() {
+				f.Error("a recorder is called with the lock held")
+				return
+			}
+			f.lb.mu.Unlock()
+		}
+		f.rpcs(10, "e1")
+		f.pass(10 * time.Second)
+		if len(f.cc.recorder.counts) == 0 {
+			f.Error("nothing was recorded")
 		}
 	})
 }

@@ -3,6 +3,7 @@
 package xdsclient
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -96,11 +97,12 @@ func (m *metrics) count(all []estats.MetricsRecorder, n int) {
 	}
 }
 
-// each calls f for each recorder.
+// each calls f for each recorder, without the lock.
 func (m *metrics) each(f func(estats.MetricsRecorder)) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	for r := range m.recorders {
+	all := slices.Collect(maps.Keys(m.recorders))
+	m.mu.Unlock()
+	for _, r := range all {
 		f(r)
 	}
 }
