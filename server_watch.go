@@ -40,7 +40,7 @@ func (c servedCall) Recv() (transport.Message, error) {
 // SendHeader implements ServerTransportStream.
 func (c servedCall) SendHeader(md metadata.MD) error {
 	c.watch.introduce()
-	err := c.serverCall.SendHeader(md)
+	err := c.serverCall.SendHeader(c.watch.relayed(md))
 	c.watch.sentHeader()
 	return err
 }
@@ -90,6 +90,8 @@ type watchedCall interface {
 	Headers() metadata.MD
 	HeaderSent() bool
 	Trailers() metadata.MD
+	ReplaceHeader(metadata.MD) error
+	ReplaceTrailer(metadata.MD) error
 	IsPlain() bool
 }
 
@@ -377,11 +379,26 @@ func (w *serverWatch) logEnd(st *status.Status) {
 	w.logTrailer.Do(func() { w.log.Trailer(st, w.below.Trailers().Copy(), nil) })
 }
 
-// introduce is called before headers may be sent. It adds the plugins' metadata to them.
+// introduce is called before headers may be sent. It adds the plugins' metadata to them, in place of what a proxy
+// relays from another server under the same keys.
 func (w *serverWatch) introduce() {
 	if w != nil && w.seen != nil {
-		w.introduceBy(w.call.SetHeader)
+		w.introduceBy(w.below.ReplaceHeader)
 	}
+}
+
+// relayed returns md, which the handler wants sent after introduce, without the keys of the plugins' metadata.
+func (w *serverWatch) relayed(md metadata.MD) metadata.MD {
+	if w == nil || w.seen == nil || len(md) == 0 {
+		return md
+	}
+	if kv := w.seen.Metadata(); len(kv) > 0 {
+		md = md.Copy()
+		for i := 0; i < len(kv); i += 2 {
+			md.Delete(kv[i])
+		}
+	}
+	return md
 }
 
 func (w *serverWatch) introduceBy(set func(metadata.MD) error) {
@@ -398,9 +415,9 @@ func (w *serverWatch) introduceLast() {
 	switch {
 	case w == nil || w.seen == nil:
 	case w.below.HeaderSent() || len(w.below.Headers()) > 0:
-		w.introduceBy(w.call.SetHeader)
+		w.introduceBy(w.below.ReplaceHeader)
 	default:
-		w.introduceBy(w.call.SetTrailer)
+		w.introduceBy(w.below.ReplaceTrailer)
 	}
 }
 

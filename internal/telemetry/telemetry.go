@@ -125,7 +125,7 @@ type ServedInfo struct {
 type Served interface {
 	// Metadata returns keys and values that the server is to send with the response headers.
 	// A response without headers gets them with its trailers and stays without headers, so
-	// that a client may still retry it. Metadata is called once.
+	// that a client may still retry it. Each call returns the same.
 	Metadata() []string
 	// Sent and Received are called for each message.
 	Sent(Message)

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +86,21 @@ const (
 )
 
 // SetHeader adds to the metadata that the response headers will carry.
-func (r *reply) SetHeader(md metadata.MD) error {
+func (r *reply) SetHeader(md metadata.MD) error { return r.setHeader(md, metadata.Join) }
+
+// ReplaceHeader is SetHeader, but replaces the values of keys that are there already.
+func (r *reply) ReplaceHeader(md metadata.MD) error { return r.setHeader(md, override) }
+
+// override joins mds. Of a key that several have, the last one's values stay.
+func override(mds ...metadata.MD) metadata.MD {
+	out := metadata.MD{}
+	for _, md := range mds {
+		maps.Copy(out, md)
+	}
+	return out
+}
+
+func (r *reply) setHeader(md metadata.MD, join func(...metadata.MD) metadata.MD) error {
 	if len(md) == 0 {
 		return nil
 	}
@@ -98,12 +113,17 @@ func (r *reply) SetHeader(md metadata.MD) error {
 		return errHeaderSent
 	}
 	cold := r.mutableCold()
-	cold.header = metadata.Join(cold.header, md)
+	cold.header = join(cold.header, md)
 	return nil
 }
 
 // SetTrailer adds to the metadata that the trailers will carry.
-func (r *reply) SetTrailer(md metadata.MD) error {
+func (r *reply) SetTrailer(md metadata.MD) error { return r.setTrailer(md, metadata.Join) }
+
+// ReplaceTrailer is SetTrailer, but replaces the values of keys that are there already.
+func (r *reply) ReplaceTrailer(md metadata.MD) error { return r.setTrailer(md, override) }
+
+func (r *reply) setTrailer(md metadata.MD, join func(...metadata.MD) metadata.MD) error {
 	if len(md) == 0 {
 		return nil
 	}
@@ -116,7 +136,7 @@ func (r *reply) SetTrailer(md metadata.MD) error {
 		return errFinished // the trailers may be on their way
 	}
 	cold := r.mutableCold()
-	cold.trailer = metadata.Join(cold.trailer, md)
+	cold.trailer = join(cold.trailer, md)
 	return nil
 }
 

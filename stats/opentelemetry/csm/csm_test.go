@@ -187,3 +187,59 @@ func TestEnableObservability(t *testing.T) {
 		t.Errorf("%+v are left", p)
 	}
 }
+
+// TestRelayedIdentity: each end tells of itself alone, also if it relays what another end has told it.
+func TestRelayedIdentity(t *testing.T) {
+	cloud := httptest.NewServer(http.NotFoundHandler())
+	defer cloud.Close()
+	t.Setenv("GCE_METADATA_HOST", cloud.Listener.Addr().String())
+	defer EnableObservability(t.Context(), opentelemetry.Options{})()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := metadata.Pairs(metadataKey, "other", "more", "kept")
+	var received []string
+	s := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
+		received = metadata.ValueFromIncomingContext(ctx, metadataKey)
+		switch service := req.(*healthpb.HealthCheckRequest).Service; service {
+		case "set":
+			_ = grpc.SetHeader(ctx, other)
+		case "send":
+			_ = grpc.SendHeader(ctx, other)
+		default:
+			_ = grpc.SetTrailer(ctx, other)
+			return nil, status.Error(codes.NotFound, service)
+		}
+		return h(ctx, &healthpb.HealthCheckRequest{})
+	}))
+	healthpb.RegisterHealthServer(s, health.NewServer())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(lis) }()
+	b := manual.NewBuilderWithScheme("xds")
+	b.InitialState(resolver.State{Addresses: []resolver.Address{{Addr: lis.Addr().String()}}})
+	cc, err := grpc.NewClient("xds:///x", grpc.WithResolvers(b), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := metadata.NewOutgoingContext(t.Context(), other)
+	for _, service := range []string{"set", "send", "trailers"} {
+		var header, trailer metadata.MD
+		_, err := healthpb.NewHealthClient(cc).Check(ctx, &healthpb.HealthCheckRequest{Service: service}, grpc.Header(&header), grpc.Trailer(&trailer))
+		if want := service == "trailers"; (status.Code(err) == codes.NotFound) != want || !want && err != nil {
+			t.Error(err)
+		}
+		all := metadata.Join(header, trailer)
+		if told := all[metadataKey]; len(told) != 1 || told[0] == "other" || len(all["more"]) != 1 {
+			t.Errorf("%s: the server told %v", service, all)
+		}
+		if len(received) != 1 || received[0] == "other" {
+			t.Errorf("%s: the client told %q", service, received)
+		}
+	}
+	_ = cc.Close()
+	s.Stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}

@@ -80,7 +80,7 @@ func (c *channel) BeginAttempt(ctx context.Context, info telemetry.AttemptInfo) 
 		return ctx, nil
 	}
 	if c.exchange != nil {
-		ctx = metadata.AppendToOutgoingContext(ctx, c.exchange.Metadata()...)
+		ctx = introduce(ctx, c.exchange.Metadata())
 	}
 	a := call.newAttempt(&info)
 	if c.tracer != nil {
@@ -96,6 +96,19 @@ func (c *channel) BeginAttempt(ctx context.Context, info telemetry.AttemptInfo) 
 		return a, a
 	}
 	return ctx, a
+}
+
+// introduce returns a context whose outgoing metadata has kv, in place of what a proxy relays from its client under
+// the same keys.
+func introduce(ctx context.Context, kv []string) context.Context {
+	for i := 0; i < len(kv); i += 2 {
+		if len(metadata.ValueFromOutgoingContext(ctx, kv[i])) > 0 {
+			md, _ := metadata.FromOutgoingContext(ctx)
+			md.Delete(kv[i])
+			ctx = metadata.NewOutgoingContext(ctx, md)
+		}
+	}
+	return metadata.AppendToOutgoingContext(ctx, kv...)
 }
 
 func (c *channel) startAttempt(ctx context.Context, info *telemetry.AttemptInfo) (context.Context, trace.Span) {
