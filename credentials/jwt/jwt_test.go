@@ -67,6 +67,12 @@ func TestFiles(t *testing.T) {
 		" \n" + good + "\r\n":      codes.OK,
 		"":                         codes.Unauthenticated,
 		" \n":                      codes.Unauthenticated,
+		good + "\x00\n":            codes.Unauthenticated,
+		good[:6] + "\n" + good[6:]: codes.Unauthenticated, // which Go's decoder of base64 ignores
+		"e3\r\n" + good[2:]:        codes.Unauthenticated,
+		good + "\n" + good:         codes.Unauthenticated,
+		good + "\t":                codes.OK,
+		good + "\u00e9":            codes.Unauthenticated,
 		"text":                     codes.Unauthenticated,
 		"e30.e30.c2ln":             codes.Unauthenticated, // no "exp"
 		token("a", -time.Second*2): codes.Unauthenticated,

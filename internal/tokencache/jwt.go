@@ -18,6 +18,9 @@ var errJWT = errors.New("invalid JWT")
 // Expiry returns the "exp" claim of a JSON Web Token (RFC 7519, section 4.1.4). It looks at
 // nothing else in the token: the server verifies it.
 func Expiry(jwt string) (time.Time, error) {
+	if strings.ContainsFunc(jwt, func(c rune) bool { return c <= ' ' || c > '~' }) { // Go's decoder ignores line breaks
+		return time.Time{}, fmt.Errorf("white space, control or other characters that are not for a token: %w", errJWT)
+	}
 	parts := strings.Split(jwt, ".")
 	if len(parts) != 3 {
 		return time.Time{}, fmt.Errorf("expected 3 parts in token: %w", errJWT)
