@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
@@ -24,8 +25,12 @@ type client struct {
 	backoff backoff.Strategy
 }
 
+// fastest is how often an attempt may follow an answered one at once.
+const fastest = time.Second
+
 // watch is a healthcheck.Func. The quotations in it are from gRFC A17.
 func (c client) watch(ctx context.Context, p healthcheck.Params) error {
+	var again time.Time // when an attempt last followed an answered one at once
 	for retries := 0; ; retries++ {
 		// "The subchannel will stay in state CONNECTING until it receives the first
 		// health-check response", and goes there again "when the next attempt starts".
@@ -42,11 +47,13 @@ func (c client) watch(ctx context.Context, p healthcheck.Params) error {
 		// Only the text is reported: the code is the Watch call's, and must not become that
 		// of RPCs that fail because of it.
 		p.Report(connectivity.TransientFailure, fmt.Errorf("connection active but received health check RPC error: %s", err.Error()))
-		if answered {
+		// A server that answers and ends each call at once would reset it each time, and be called
+		// without any pause.
+		if answered && time.Since(again) >= fastest {
 			// "When the client receives a message from the server on a given call, the
 			// backoff state is reset, so the next attempt will occur immediately, but
 			// any subsequent attempt will be subject to exponential backoff."
-			retries = -1
+			retries, again = -1, time.Now()
 			continue
 		}
 		if !backoff.Wait(ctx, c.backoff.Backoff(retries)) {

@@ -109,6 +109,7 @@ func (fixedBackoff) Backoff(retries int) time.Duration {
 
 func TestClient(t *testing.T) {
 	unavailable := status.Error(codes.Unavailable, "x")
+	endsAtOnce := script{statuses: []healthpb.HealthCheckResponse_ServingStatus{serving}, end: unavailable}
 	for name, test := range map[string]struct {
 		scripts []script
 		want    []string
@@ -123,6 +124,14 @@ func TestClient(t *testing.T) {
 			want: []string{
 				"0s CONNECTING", "0s TRANSIENT_FAILURE", "1s CONNECTING", "1s TRANSIENT_FAILURE", "3s CONNECTING", "3s TRANSIENT_FAILURE",
 				"7s CONNECTING", "7s READY", "7s TRANSIENT_FAILURE", "7s CONNECTING", "7s TRANSIENT_FAILURE", "8s CONNECTING",
+			},
+		},
+		"calls that are answered and end at once": {
+			scripts: []script{endsAtOnce, endsAtOnce, endsAtOnce, endsAtOnce},
+			want: []string{
+				"0s CONNECTING", "0s READY", "0s TRANSIENT_FAILURE", "0s CONNECTING", "0s READY", "0s TRANSIENT_FAILURE",
+				"1s CONNECTING", "1s READY", "1s TRANSIENT_FAILURE", "1s CONNECTING", "1s READY", "1s TRANSIENT_FAILURE",
+				"2s CONNECTING",
 			},
 		},
 		"no such service": {
