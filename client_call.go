@@ -337,10 +337,10 @@ func (r *clientCall) end(a *attempt, err error) {
 }
 
 // exited ends an RPC that is left by a panic or runtime.Goexit in the program's code, as in a codec or a stats
-// handler. It may be recovered above. a is the RPC's attempt.
+// handler. It may be recovered above. a is the RPC's attempt, or nil if it has none yet.
 func (r *clientCall) exited(a *attempt) {
 	defer r.finish(a, errUnreturned) // also if a stats handler panics again
-	if a.ctx != nil {                // it was begun
+	if a != nil && a.ctx != nil {    // it was begun
 		a.Fail(errUnreturned)
 		r.end(a, errUnreturned)
 	}

@@ -220,15 +220,22 @@ func TestCallsThatExitOnceTheyEnded(t *testing.T) {
 	}
 }
 
-// TestCallsThatExitAtTheirBeginning: so is a unary RPC with an option that panics before the first attempt.
+// TestCallsThatExitAtTheirBeginning: so is one with an option that panics before the first attempt.
 func TestCallsThatExitAtTheirBeginning(t *testing.T) {
-	cc := newTestClient(t, serve(t, newEcho()).addr)
-	finished := 0
-	left(t, "an option", func() {
-		_ = cc.Invoke(testContext(t), unaryMethod, &text{Value: "x"}, new(text), OnFinish(func(error) { finished++ }), beginPanics{})
-	})
-	if n := cc.channel.RPCs(); n != 0 || finished != 1 {
-		t.Errorf("%d RPCs go on; OnFinish was called %d times", n, finished)
+	for _, stream := range []bool{false, true} {
+		cc := newTestClient(t, serve(t, newEcho()).addr)
+		finished := 0
+		opts := []CallOption{OnFinish(func(error) { finished++ }), beginPanics{}}
+		left(t, "an option", func() {
+			if stream {
+				_, _ = cc.NewStream(testContext(t), bidiStream, bidiMethod, opts...)
+			} else {
+				_ = cc.Invoke(testContext(t), unaryMethod, &text{Value: "x"}, new(text), opts...)
+			}
+		})
+		if n := cc.channel.RPCs(); n != 0 || finished != 1 {
+			t.Errorf("stream %t: %d RPCs go on; OnFinish was called %d times", stream, n, finished)
+		}
 	}
 }
 

@@ -120,18 +120,8 @@ func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *S
 
 // open begins an RPC for which enter has been called.
 func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
-	err := cs.begin(config)
-	if err == nil {
-		cs.own.parent = cs.ctx
-		cs.ctx = &cs.own
-		cs.own.begun = cs.hedging != nil    // a hedge may end another one that still waits
-		cs.call.Watched = cs.hedging == nil // contextDone watches the context
-		err = cs.beginAttempts()
-	}
-	if err != nil {
-		if cs.own.parent != nil {
-			defer cs.own.cancel() // also if an OnFinish function panics
-		}
+	if err := cs.beginAttempts(config); err != nil {
+		defer cs.cancelOwn() // also if an OnFinish function panics
 		cs.clientCall.finish(cs.attempt, err)
 		return nil, err
 	}
@@ -154,23 +144,40 @@ func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	return cs, nil
 }
 
-// beginAttempts begins the attempts, and returns when one of them is on its way.
-func (cs *clientStream) beginAttempts() error {
+// beginAttempts begins the RPC and its attempts, and returns when one of them is on its way.
+func (cs *clientStream) beginAttempts(config *MethodConfig) error {
 	returned := false
 	defer func() {
 		if !returned {
-			defer cs.own.cancel()
+			defer cs.cancelOwn()
 			cs.exited(cs.attempt)
 		}
 	}()
-	var err error
-	if cs.hedging != nil && !cs.isHeld() {
-		err = hedgeStream(cs)
-	} else {
-		err = cs.firstAttempt()
+	err := cs.begin(config)
+	if err == nil {
+		cs.own.parent = cs.ctx
+		cs.ctx = &cs.own
+		cs.own.begun = cs.hedging != nil    // a hedge may end another one that still waits
+		cs.call.Watched = cs.hedging == nil // contextDone watches the context
+		err = cs.attempts()
 	}
 	returned = true
 	return err
+}
+
+// cancelOwn cancels own, if the RPC has got so far that it has one.
+func (cs *clientStream) cancelOwn() {
+	if cs.own.parent != nil {
+		cs.own.cancel()
+	}
+}
+
+// attempts is beginAttempts without begin and the care for panics.
+func (cs *clientStream) attempts() error {
+	if cs.hedging != nil && !cs.isHeld() {
+		return hedgeStream(cs)
+	}
+	return cs.firstAttempt()
 }
 
 // firstAttempt makes attempts until one of them is on its way.
