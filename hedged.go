@@ -59,6 +59,7 @@ func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) 
 		// Not before a leg has a stream: an RPC that none has opened is not logged.
 		h.logMessage = sync.OnceFunc(func() { r.logSent(out.sizes()) })
 	}
+	defer h.leave()
 	h.send(0)
 	var err error
 	for h.winner == nil && err == nil {
@@ -77,13 +78,37 @@ func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) 
 		return h.failed.attempt, err
 	}
 	w := h.winner
-	defer w.stop()
-	defer func() { w.end(w.attempt, err) }()
 	if err = w.err; err == nil {
-		err = errUnreturned // unless receive returns
 		err = w.receive(w.attempt, reply)
 	}
+	w.end(w.attempt, err)
 	return w.attempt, err
+}
+
+// leave stops all legs. If a stats handler or a codec of the program has left the RPC, by a panic or runtime.Goexit,
+// it waits for legs that are under way, and ends those that have not ended.
+func (h *hedgedCall) leave() {
+	for _, l := range h.legs {
+		l.stop()
+		defer h.abandon(l) // each of them, also if a stats handler panics again
+	}
+	for h.open > 0 {
+		if e := <-h.events; e.over {
+			h.open--
+		}
+	}
+}
+
+// abandon ends a leg that is over, if it has not ended.
+func (h *hedgedCall) abandon(l *leg) {
+	if l.attempt.Ended() {
+		return
+	}
+	if l != h.winner {
+		l.log = nil
+	}
+	l.attempt.Fail(errUnreturned)
+	l.end(l.attempt, errUnreturned)
 }
 
 // step waits for the next event, or until the next attempt is due. An error says that the RPC ended

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grpc
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/stats"
+)
+
+// exitingEnds is a stats handler that counts, and leaves for good at each End.
+type exitingEnds struct {
+	attemptCounter
+	exit func()
+}
+
+func (e *exitingEnds) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	e.attemptCounter.HandleRPC(ctx, s)
+	if _, ok := s.(*stats.End); ok {
+		e.exit()
+	}
+}
+
+// wantAllEnded checks that each attempt that began has ended, and that the RPC is over.
+func (c *attemptCounter) wantAllEnded(t *testing.T, what string, cc *ClientConn) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.began == 0 || c.began != len(c.ends) {
+		t.Errorf("%s: %d attempts began, ends %v", what, c.began, c.ends)
+	}
+	if n := cc.channel.RPCs(); n != 0 {
+		t.Errorf("%s: %d RPCs go on", what, n)
+	}
+}
+
+// TestHedgingThatExits: a stats handler leaves a hedged RPC when one of its attempts ends. The other attempts do not go
+// on, and end before the RPC is left.
+func TestHedgingThatExits(t *testing.T) {
+	for name, exit := range exits {
+		for what, script := range map[string]string{"with a winner": "hang hang ok", "without": "hang hang UNAVAILABLE"} {
+			what = name + ", " + what
+			a := newAnswers(script)
+			e := newEcho()
+			e.unary = a.unary
+			c := &exitingEnds{exit: exit}
+			cc := newTestClient(t, serve(t, e).addr, WithStatsHandler(c), WithDefaultServiceConfig(hedging(3, "0.001s", `"UNAVAILABLE"`, "")))
+			left(t, what, func() { _ = call(testContext(t), cc, "x") })
+			<-a.cancelled
+			<-a.cancelled
+			c.wantAllEnded(t, what, cc)
+		}
+	}
+}
+
+// TestHedgingWhoseCodecExits: a codec leaves a hedged RPC when it decodes the response of the attempt that counts, whose
+// stream has not ended. The stream is reset.
+func TestHedgingWhoseCodecExits(t *testing.T) {
+	for name, exit := range exits {
+		cancelled := make(chan struct{})
+		e := newEcho()
+		e.stream = func(ss ServerStream) error {
+			m := new(text)
+			if err := ss.RecvMsg(m); err != nil {
+				return err
+			}
+			if err := ss.SendMsg(m); err != nil {
+				return err
+			}
+			<-ss.Context().Done()
+			close(cancelled)
+			return nil
+		}
+		var c attemptCounter
+		cc := newTestClient(t, serve(t, e).addr, WithStatsHandler(&c), WithDefaultServiceConfig(hedging(2, "3600s", "", "")))
+		left(t, name, func() {
+			codec := exitingCodec{encoding.GetCodecV2("proto"), exit, false}
+			_ = cc.Invoke(testContext(t), bidiMethod, &text{Value: "x"}, new(text), ForceCodecV2(codec))
+		})
+		within(t, cancelled, name+": the server's context")
+		c.wantAllEnded(t, name, cc)
+		if len(c.ends) != 1 || c.ends[0] != codes.Internal {
+			t.Errorf("%s: ends %v, want Internal", name, c.ends)
+		}
+	}
+}
