@@ -356,8 +356,8 @@ func (o *channelOwner) ClientOf(sub *channel.Subchannel) any {
 }
 
 // ParseServiceConfig implements channel.Owner.
-func (*channelOwner) ParseServiceConfig(js string) *serviceconfig.ParseResult {
-	return parseServiceConfig(js)
+func (o *channelOwner) ParseServiceConfig(js string) *serviceconfig.ParseResult {
+	return parseServiceConfig(js, o.opts.Scale)
 }
 
 // ServiceConfigOf implements channel.Owner.
@@ -427,9 +427,9 @@ type ServiceConfig struct {
 	parsed *channel.ServiceConfig
 }
 
-// parseServiceConfig parses a service config's JSON (service_config.md).
-func parseServiceConfig(js string) *serviceconfig.ParseResult {
-	parsed, err := channel.ParseServiceConfig(js)
+// parseServiceConfig parses a service config's JSON (service_config.md), with connectionScaling if scale is true.
+func parseServiceConfig(js string, scale bool) *serviceconfig.ParseResult {
+	parsed, err := channel.ParseServiceConfig(js, scale)
 	if err != nil {
 		return &serviceconfig.ParseResult{Err: err}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
 )
 
@@ -245,5 +246,27 @@ func TestScalingClose(t *testing.T) {
 	cc.Close()
 	for range 7 {
 		wantCode(t, "closed", <-all.done, codes.Canceled)
+	}
+}
+
+// TestScalingUnreadable: what a channel does not obey does not spoil its service config.
+func TestScalingUnreadable(t *testing.T) {
+	const spoilt = `{"connectionScaling":{"maxConnectionsPerSubchannel":"x"}}`
+	for _, on := range []bool{true, false} {
+		opts := []DialOption{withScaling(on), WithTransportCredentials(insecure.NewCredentials())}
+		cc, err := NewClient("passthrough:///x", append(opts, WithDefaultServiceConfig(spoilt))...)
+		if (err != nil) != on {
+			t.Errorf("on %t: the default gives the error %v", on, err)
+		}
+		if err == nil {
+			cc.Close()
+		}
+		if cc, err = NewClient("passthrough:///x", opts...); err != nil {
+			t.Fatal(err)
+		}
+		if r := (*channelOwner)(cc).ParseServiceConfig(spoilt); (r.Err != nil) != on {
+			t.Errorf("on %t: a resolver's gives the error %v", on, r.Err)
+		}
+		cc.Close()
 	}
 }

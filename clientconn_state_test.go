@@ -236,7 +236,7 @@ func TestServiceConfigErrors(t *testing.T) {
 		t.Errorf("state %v", got)
 	}
 	good := addressState(s.addr)
-	good.ServiceConfig = parseServiceConfig(`{"methodConfig":[{"name":[{}],"waitForReady":true}]}`)
+	good.ServiceConfig = parseServiceConfig(`{"methodConfig":[{"name":[{}],"waitForReady":true}]}`, false)
 	r.UpdateState(good)
 	if err := call(testContext(t), cc, "x"); err != nil {
 		t.Errorf("with a valid config: %v", err)

@@ -17,7 +17,7 @@ import (
 func numbered(n int) resolver.State {
 	return resolver.State{
 		Addresses:     []resolver.Address{{Addr: fmt.Sprint(n)}},
-		ServiceConfig: parseServiceConfig(fmt.Sprintf(`{"methodConfig":[{"name":[{}],"maxRequestMessageBytes":%d}],"loadBalancingConfig":[{"test_scripted":{}}]}`, n)),
+		ServiceConfig: parseServiceConfig(fmt.Sprintf(`{"methodConfig":[{"name":[{}],"maxRequestMessageBytes":%d}],"loadBalancingConfig":[{"test_scripted":{}}]}`, n), false),
 	}
 }
 

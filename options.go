@@ -192,7 +192,7 @@ func (o *dialOptions) settleServiceConfig() error {
 	if o.defaultServiceConfig == nil {
 		return nil
 	}
-	parsed, err := channel.ParseServiceConfig(*o.defaultServiceConfig)
+	parsed, err := channel.ParseServiceConfig(*o.defaultServiceConfig, o.Scale)
 	if err != nil {
 		return fmt.Errorf("grpc: the provided default service config is invalid: %w", err)
 	}

@@ -30,8 +30,9 @@ type ServiceConfig struct {
 // is pick_first. Nobody may change it.
 var NoServiceConfig = &ServiceConfig{}
 
-// ParseServiceConfig parses a service config's JSON (service_config.md).
-func ParseServiceConfig(js string) (*ServiceConfig, error) {
+// ParseServiceConfig parses a service config's JSON (service_config.md). Its field connectionScaling counts only if
+// scale is true, as Options.Scale.
+func ParseServiceConfig(js string, scale bool) (*ServiceConfig, error) {
 	parsed, err := internalserviceconfig.Parse([]byte(js))
 	if err != nil {
 		return nil, err
@@ -40,8 +41,12 @@ func ParseServiceConfig(js string) (*ServiceConfig, error) {
 		Methods:    parsed.Methods,
 		throttling: parsed.Throttling,
 		healthName: parsed.HealthCheckService,
-		scale:      parsed.MaxConnectionsPerSubchannel,
 		json:       js,
+	}
+	if scale {
+		if sc.scale, err = parsed.MaxConnectionsPerSubchannel(); err != nil {
+			return nil, err
+		}
 	}
 	list := parsed.LoadBalancingConfig
 	if list == nil {

@@ -24,8 +24,8 @@ type Parsed struct {
 	// case LoadBalancingPolicy counts, the older form: it is a name, or "" if the config has none.
 	LoadBalancingConfig json.RawMessage
 	LoadBalancingPolicy string
-	// MaxConnectionsPerSubchannel is the limit of gRFC A105, or 0 if the config has none.
-	MaxConnectionsPerSubchannel int
+	// ConnectionScaling is not parsed: see MaxConnectionsPerSubchannel.
+	ConnectionScaling json.RawMessage
 }
 
 // RetryThrottling is the retry throttling of gRFC A6.
@@ -60,7 +60,7 @@ func Parse(js []byte) (*Parsed, error) {
 		MethodConfig        []methodJSON
 		RetryThrottling     *RetryThrottling
 		HealthCheckConfig   *struct{ ServiceName *string }
-		ConnectionScaling   *struct{ MaxConnectionsPerSubchannel uint32 }
+		ConnectionScaling   json.RawMessage
 	}
 	if err := json.Unmarshal(js, &in); err != nil {
 		return nil, err
@@ -70,15 +70,13 @@ func Parse(js []byte) (*Parsed, error) {
 		Throttling:          in.RetryThrottling,
 		LoadBalancingConfig: in.LoadBalancingConfig,
 		LoadBalancingPolicy: in.LoadBalancingPolicy,
+		ConnectionScaling:   in.ConnectionScaling,
 	}
 	if string(out.LoadBalancingConfig) == "null" {
 		out.LoadBalancingConfig = nil
 	}
 	if in.HealthCheckConfig != nil {
 		out.HealthCheckService = in.HealthCheckConfig.ServiceName
-	}
-	if in.ConnectionScaling != nil {
-		out.MaxConnectionsPerSubchannel = int(min(in.ConnectionScaling.MaxConnectionsPerSubchannel, math.MaxInt32))
 	}
 	if in.MethodConfig == nil {
 		out.Throttling = nil // without methods there are no retries, so the throttling is not even checked
@@ -92,6 +90,19 @@ func Parse(js []byte) (*Parsed, error) {
 		}
 	}
 	return out, nil
+}
+
+// MaxConnectionsPerSubchannel returns the limit of gRFC A105, or 0 if the config has none. Channels that do not obey
+// it do not call this: a limit that can't be read is no error for them.
+func (p *Parsed) MaxConnectionsPerSubchannel() (int, error) {
+	if p.ConnectionScaling == nil {
+		return 0, nil
+	}
+	var in struct{ MaxConnectionsPerSubchannel uint32 }
+	if err := json.Unmarshal(p.ConnectionScaling, &in); err != nil {
+		return 0, fmt.Errorf("connectionScaling: %w", err)
+	}
+	return int(min(in.MaxConnectionsPerSubchannel, math.MaxInt32)), nil
 }
 
 func (p *Parsed) addMethods(m *methodJSON) error {

@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 		LoadBalancingConfig: json.RawMessage(`[{"unknown": {}}, {"round_robin": {}}]`),
 		LoadBalancingPolicy: "round_robin",
 
-		MaxConnectionsPerSubchannel: 7,
+		ConnectionScaling: json.RawMessage(`{"maxConnectionsPerSubchannel": 7}`),
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -176,6 +176,9 @@ func FuzzParse(f *testing.F) {
 		p, err := Parse(js)
 		if err != nil {
 			return
+		}
+		if n, err := p.MaxConnectionsPerSubchannel(); n < 0 || n > math.MaxInt32 || err != nil && n != 0 {
+			t.Errorf("%d connections, error %v", n, err)
 		}
 		for _, m := range p.Methods {
 			if r := m.RetryPolicy; r != nil && (r.MaxAttempts < 2 || r.InitialBackoff <= 0 || len(r.RetryableStatusCodes) == 0) {
