@@ -27,7 +27,7 @@ func configOf(name string) func() *channel.ServiceConfig {
 	return func() *channel.ServiceConfig {
 		if c == nil {
 			var err error
-			if c, err = channel.ParseServiceConfig(`{"loadBalancingConfig": [{"simulated_` + name + `": {}}]}`, false); err != nil {
+			if c, err = channel.ParseServiceConfig(`{"loadBalancingConfig": [{"simulated_`+name+`": {}}]}`, false); err != nil {
 				panic(err)
 			}
 		}
