@@ -174,7 +174,7 @@ func (b *handlerBody) one() (grpcwire.Message, error) {
 		case complete:
 			return m, nil
 		case readErr == nil:
-		case !errors.Is(readErr, io.EOF):
+		case readErr != io.EOF:
 			return m, b.readError(readErr)
 		default:
 			if err := b.asm.End(); err != nil {

@@ -74,7 +74,7 @@ func goneProbes() []probe.Probe {
 func brokenBodyProbes() []probe.Probe {
 	var out []probe.Probe
 	for _, err := range []error{
-		io.ErrUnexpectedEOF, errors.New("broken"), os.ErrDeadlineExceeded,
+		io.ErrUnexpectedEOF, errors.New("broken"), os.ErrDeadlineExceeded, fmt.Errorf("broken: %w", io.EOF),
 		http2.StreamError{StreamID: 1, Code: http2.ErrCodeCancel},
 		http2.StreamError{StreamID: 1, Code: http2.ErrCodeInternal},
 		http2.StreamError{StreamID: 1, Code: http2.ErrCodeRefusedStream},
