@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -293,10 +292,10 @@ func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error
 	if err != nil {
 		return err
 	}
-	if err := st.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
+	if err := st.SendMsg(req); err != nil && err != io.EOF {
 		return err
 	}
-	if err = st.RecvMsg(reply); errors.Is(err, io.EOF) { // the end of a stream is no status
+	if err = st.RecvMsg(reply); err == io.EOF { // the end of a stream is no status
 		err = errNoReply
 	}
 	cs.metadataOf(st)

@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"google.golang.org/grpc/codes"
@@ -349,7 +348,7 @@ func (r *clientCall) exited(a *attempt) {
 // receive takes the only response of an attempt, and then its status.
 func (r *clientCall) receive(a *attempt, reply any) error {
 	m, err := a.Stream.Recv()
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		if st := a.result(); st != nil {
 			return st.Err()
 		}

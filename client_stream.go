@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -353,7 +352,7 @@ func (cs *clientStream) RecvMsg(m any) error {
 			return nil
 		case err == nil:
 			return cs.finish(nil)
-		case !errors.Is(err, io.EOF) && !a.gotMessage:
+		case err != io.EOF && !a.gotMessage:
 			if err = cs.tryAgain(a, err); err == nil {
 				continue
 			}

@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"google.golang.org/grpc/codes"
@@ -82,7 +81,7 @@ func (cs *clientStream) awaitEnd() {
 	defer cs.ending.Unlock()
 }
 
-// finish ends the RPC, unless it has ended already. io.EOF stands for success. When it returns,
+// finish ends the RPC, unless it has ended already. io.EOF itself stands for success. When it returns,
 // everybody but the OnFinish functions has been told. It returns the error that the RPC has failed with, or
 // err if it has not failed. A deadline that has passed does not replace err: err is the server's status if
 // that arrived earlier.
@@ -101,7 +100,7 @@ func (cs *clientStream) finish(err error) error {
 // finishOnce is finish for callers that report nothing to the program, and so need not wait for another
 // goroutine that has finished the RPC. It reports whether this call has ended the RPC.
 func (cs *clientStream) finishOnce(err error) bool {
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		err = nil
 	}
 	cs.mu.Lock()

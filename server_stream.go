@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync/atomic"
 	"time"
@@ -158,7 +157,7 @@ func (ss *serverStream) SendMsg(msg any) error {
 // RecvMsg implements ServerStream.
 func (ss *serverStream) RecvMsg(msg any) error {
 	err := ss.receive(msg)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && err != io.EOF {
 		return ss.call.fail(err)
 	}
 	return err
@@ -398,7 +397,7 @@ func decodeOne(st servedCall, r *messageReader, m transport.Message, msg any) er
 
 // noRequest returns the error of a call that needs one request, when err came instead of it.
 func noRequest(err error) error {
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		return status.Error(codes.Internal, "cardinality violation: received no request message from non-client-streaming RPC")
 	}
 	return err
@@ -411,7 +410,7 @@ func noMore(st servedCall) error {
 	case err == nil:
 		m.Data.Free()
 		return status.Error(codes.Internal, "cardinality violation: received multiple request messages for non-client-streaming RPC")
-	case errors.Is(err, io.EOF):
+	case err == io.EOF:
 		return nil
 	}
 	return err

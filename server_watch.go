@@ -226,7 +226,7 @@ func (w *serverWatch) handlesMessages() bool { return w != nil && len(w.handlers
 func (w *serverWatch) noMessage(err error) {
 	switch {
 	case w == nil:
-	case errors.Is(err, io.EOF):
+	case err == io.EOF:
 		if !w.halfClosed && w.streams { // a client that does not stream has no half-close in the log
 			w.halfClosed = true
 			w.log.HalfClose()

@@ -3,7 +3,6 @@
 package streams
 
 import (
-	"errors"
 	"io"
 	"sync/atomic"
 
@@ -141,7 +140,7 @@ func (c *clientSide[Req, Res]) receive() (more bool) {
 		}
 		return true
 	}
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		err = nil
 	} else {
 		err = asStatus(err)
@@ -182,7 +181,7 @@ func (c *clientSide[Req, Res]) transmit(m any) error {
 
 // sendError returns err, of a method that sends, as what a Client returns: io.EOF, or an error that has a status.
 func sendError(err error) error {
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		return err
 	}
 	return asStatus(err)
@@ -201,11 +200,11 @@ func (c *clientSide[Req, Res]) end(err error) error {
 	switch {
 	case err == nil:
 		err = sendError(c.stream.CloseSend())
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err != nil && err != io.EOF {
 			c.current().Fail(err) // an interceptor's error: the server would wait for the end
 		}
 		return err
-	case !errors.Is(err, io.EOF): // otherwise the RPC is over, and RecvMsg says how
+	case err != io.EOF: // otherwise the RPC is over, and RecvMsg says how
 		c.current().Fail(err)
 	}
 	return nil

@@ -3,13 +3,11 @@
 package streams
 
 import (
-	"errors"
 	"io"
 	"sync"
 
 	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/warm"
-	"google.golang.org/grpc/status"
 )
 
 // core is what streams of both sides have in common: the turn, and the messages that wait to be sent.
@@ -99,7 +97,7 @@ func (c *core) Run() {
 		if c.opts.Recover != nil {
 			if value := recover(); value != nil {
 				if e := c.opts.Recover(value); e != nil {
-					err = recovered(e)
+					err = asStatus(e)
 				}
 			}
 		}
@@ -108,15 +106,6 @@ func (c *core) Run() {
 	for c.step() {
 	}
 	clean = true
-}
-
-// recovered returns e, which Recover has returned, as an error that ends the RPC: one with a status, and not
-// io.EOF, which would say that the RPC is over.
-func recovered(e error) error {
-	if e = asStatus(e); errors.Is(e, io.EOF) {
-		return status.Convert(e).Err()
-	}
-	return e
 }
 
 // step does what there is to do. It reports whether there may be more.
@@ -310,7 +299,7 @@ func (c *core) abandon(err error) {
 func (c *core) drop(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stage != ended || errors.Is(c.last, io.EOF) || c.last == nil && !c.told && c.side.goesOn() { // io.EOF says that only receiving goes on
+	if c.stage != ended || c.last == io.EOF || c.last == nil && !c.told && c.side.goesOn() { // io.EOF says that only receiving goes on
 		_ = c.end(err)
 	}
 }

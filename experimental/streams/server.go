@@ -4,7 +4,6 @@ package streams
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"google.golang.org/grpc"
@@ -148,7 +147,7 @@ func (s *serverSide[Req, Res]) receive() (more bool) {
 		if f := s.calls.OnMessage; f != nil {
 			f(s.self(), m)
 		}
-	case !errors.Is(err, io.EOF):
+	case err != io.EOF:
 		s.core.fail(asStatus(err))
 	case s.calls.OnHalfClose != nil:
 		s.calls.OnHalfClose(s.self())

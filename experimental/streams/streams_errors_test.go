@@ -95,11 +95,12 @@ func TestHeaderListTooLarge(t *testing.T) {
 type faulty struct {
 	grpc.ClientStream
 	method string
+	err    error
 }
 
 func (f faulty) result(method string, call func() error) error {
 	if f.method == method {
-		return errOfTest
+		return f.err
 	}
 	return call()
 }
@@ -114,8 +115,14 @@ func (f faulty) RecvMsg(m any) error {
 
 func (f faulty) CloseSend() error { return f.result("CloseSend", f.ClientStream.CloseSend) }
 
-// An error of an interceptor's stream, which has no status, ends the RPC, and gets one.
+// An error of an interceptor's stream ends the RPC. One that has no status gets one, and one that wraps io.EOF is
+// an error as any other.
 func TestFaultyClientStream(t *testing.T) {
+	testFaultyClientStream(t, errOfTest)
+	testFaultyClientStream(t, errors.Join(status.Error(codes.Unknown, "of the test"), io.EOF))
+}
+
+func testFaultyClientStream(t *testing.T, fault error) {
 	for method, do := range map[string]func(c *talker) error{
 		"Send":      func(c *talker) error { return c.Send(ask("x")) },
 		"Recv":      func(c *talker) error { _ = c.Send(ask("x")); return status.Error(codes.Unknown, "") },
@@ -129,7 +136,7 @@ func TestFaultyClientStream(t *testing.T) {
 				OnDone: func(_ *talker, err error) { over <- err },
 			}, nil, func(o grpc.CallOption) (grpc.ClientStream, error) {
 				st, err := r.client.FullDuplexCall(r.ctx, o)
-				return faulty{st, method}, err
+				return faulty{st, method, fault}, err
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -196,6 +196,7 @@ var streamProbes = []probe.Probe{
 			p.Printf("%s: %s after %d %q", c.name, call(p.Context(), s), attempts, seen)
 		}
 	}},
+	{Name: "retry/credentials fail with a status that wraps EOF", Run: retryWithoutToken},
 	{Name: "retry pushback", Run: func(p *probe.P) {
 		for _, pushback := range []string{"0", "10", "-1", "x", ""} {
 			var mu sync.Mutex
@@ -388,4 +389,40 @@ func closeSendAtEnd(p *probe.P, end string, before bool) {
 		p.Printf("%s: %s", end, rig.Err(stream.CloseSend()))
 	}
 	p.Printf("%s: RecvMsg: %v", end, status.Code(stream.RecvMsg(new(rig.Msg))))
+}
+
+// retryWithoutToken retries a stream for which there is no other token: the error has a status, and wraps io.EOF.
+func retryWithoutToken(p *probe.P) {
+	rec := newRecorder()
+	s := rig.Pair{Dial: []grpc.DialOption{grpc.WithStatsHandler(rec), grpc.WithDefaultServiceConfig(retryPolicy(goodRetry))}, Handlers: rig.Handlers{
+		Stream: func(s grpc.ServerStream) error {
+			_ = s.RecvMsg(new(rig.Msg))
+			return status.Error(codes.Unavailable, "u")
+		},
+	}}.Start(p)
+	finished := make(chan error, 1)
+	stream, err := s.NewStream(p.Context(), rig.BidiDesc, rig.Bidi, grpc.PerRPCCredentials(&tokenOnce{}), grpc.OnFinish(func(err error) { finished <- err }))
+	if err != nil {
+		p.Printf("NewStream: %s", rig.Err(err))
+		return
+	}
+	_ = stream.CloseSend()
+	err = stream.RecvMsg(new(rig.Msg))
+	p.Printf("RecvMsg: %v %v", status.Code(err), err == io.EOF)
+	p.Printf("OnFinish: %v", status.Code(<-finished))
+	rec.print(p, "stats")
+}
+
+// tokenOnce has no token but the first.
+type tokenOnce struct {
+	token
+	asked bool
+}
+
+func (o *tokenOnce) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	if o.asked {
+		return nil, errors.Join(status.Error(codes.PermissionDenied, "no token"), io.EOF)
+	}
+	o.asked = true
+	return nil, nil
 }

@@ -13,7 +13,6 @@ package csds
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func NewClientStatusDiscoveryServer() (*ClientStatusDiscoveryServer, error) {
 func (s *ClientStatusDiscoveryServer) StreamClientStatus(stream statusv3.ClientStatusDiscoveryService_StreamClientStatusServer) error {
 	for {
 		req, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF {
 			return nil
 		}
 		if err != nil {

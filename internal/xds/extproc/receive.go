@@ -18,7 +18,7 @@ func (p *process) receive(st procv3.ExternalProcessor_ProcessClient) {
 	for {
 		r, err := st.Recv()
 		switch {
-		case errors.Is(err, io.EOF): // the server does not want to see more of the RPC
+		case err == io.EOF: // the server does not want to see more of the RPC
 			p.end(nil)
 			return
 		case err != nil:

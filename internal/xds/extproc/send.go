@@ -62,7 +62,7 @@ func (p *process) sendLocked(r *procv3.ProcessingRequest) error {
 	switch err := p.line.stream.Send(r); {
 	case err == nil:
 		return nil
-	case errors.Is(err, io.EOF): // receive gets the cause
+	case err == io.EOF: // receive gets the cause
 		<-p.over
 	default:
 		p.fail(err)
