@@ -5,11 +5,13 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -105,6 +107,14 @@ func TestHandlerBodyBreaks(t *testing.T) {
 				t.Errorf("%d messages of %d bytes, then %v", n, size, err)
 			}
 		}
+	}
+}
+
+// TestHandlerBodyBreaksLikeEOF: nor is one that wraps io.EOF, as that of a middleware.
+func TestHandlerBodyBreaksLikeEOF(t *testing.T) {
+	b := newHandlerBody(t, io.NopCloser(iotest.ErrReader(fmt.Errorf("broken: %w", io.EOF))), 10_000)
+	if _, err := b.recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("%v, want Unavailable", err)
 	}
 }
 
