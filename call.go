@@ -242,40 +242,70 @@ func (a *attempt) result() *status.Status { return a.Result(a.ctx) }
 type intercepted struct {
 	cs     *clientStream
 	choice rpcconfig.Choice
-	later  bool // the interceptor calls next after Begin has returned
-	begun  bool // next was called
-	open   bool // next succeeded
+	open   bool // next succeeded; written before the call of next that is counted settles
+
+	mu      sync.Mutex
+	pending int   // calls that may still begin the RPC: Begin, and those that Later has announced
+	begun   bool  // next was called, or will not be
+	err     error // the first error of the calls
 }
 
 // intercept begins an RPC through the interceptor that the Selector chose for it.
 func intercept(cs *clientStream, choice rpcconfig.Choice) (ClientStream, error) {
-	in := &intercepted{cs: cs, choice: choice}
-	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams, Later: in.willBegin}
+	in := &intercepted{cs: cs, choice: choice, pending: 1}
+	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams, Later: in.later}
 	st, err := choice.Interceptor.Begin(cs.ctx, rpc, in.next)
-	switch {
-	case err == nil && in.later:
-	case !in.begun: // the interceptor answers the RPC itself
-		in.begun = true
-		cs.clientCall.finish(nil, err)
-	case in.open && err != nil:
-		cs.abort(channel.AsStatus(err))
-	}
+	in.settle(err)
 	if err != nil {
 		return nil, channel.AsStatus(err)
 	}
 	return st, nil
 }
 
-var errBegunTwice = status.Error(codes.Internal, "grpc: an interceptor of one RPC began it again")
+// later implements rpcconfig.RPC.Later.
+func (in *intercepted) later(next rpcconfig.Next) rpcconfig.Next {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.pending++
+	return func(ctx context.Context) (rpcconfig.Stream, error) {
+		st, err := next(ctx)
+		in.settle(err)
+		return st, err
+	}
+}
 
-func (in *intercepted) willBegin() { in.later = true }
+// settle is called when one of the pending calls has returned. After the last of them it ends the RPC if an
+// interceptor answers it, or if one has failed since the RPC began.
+func (in *intercepted) settle(err error) {
+	in.mu.Lock()
+	in.pending--
+	if in.err == nil {
+		in.err = err
+	}
+	last, begun := in.pending == 0, in.begun
+	in.begun = in.begun || last
+	err = in.err
+	in.mu.Unlock()
+	switch {
+	case !last:
+	case !begun:
+		in.cs.clientCall.finish(nil, err)
+	case in.open && err != nil:
+		in.cs.abort(channel.AsStatus(err))
+	}
+}
+
+var errBegunTwice = status.Error(codes.Internal, "grpc: an interceptor of one RPC began it again")
 
 // next begins the RPC itself.
 func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
-	if in.begun {
+	in.mu.Lock()
+	begun := in.begun
+	in.begun = true
+	in.mu.Unlock()
+	if begun {
 		return nil, errBegunTwice
 	}
-	in.begun = true
 	in.cs.goOn(ctx)
 	in.cs.info.identity.Added = rpcconfig.CredentialsOf(ctx)
 	st, err := in.cs.open(&in.choice.Method)

@@ -55,11 +55,17 @@ type Choice struct {
 // Interceptor is a client's HTTP filter (gRFC A39), configured for one RPC.
 type Interceptor interface {
 	// Begin begins the RPC. It calls next once, with ctx or a context derived from it (see
-	// RPC.Later), and returns next's results, or a stream that wraps next's. If it returns an error
-	// instead, which should be a status, the RPC does not begin. A unary RPC appears as a stream with
-	// one message in each direction. If next is called again, it fails.
-	Begin(ctx context.Context, rpc RPC, next func(context.Context) (Stream, error)) (Stream, error)
+	// RPC.Later), and returns next's results, or a stream that wraps next's. If it returns an error, which
+	// should be a status, or a stream of its own instead, the RPC does not begin. A unary RPC appears as a
+	// stream with one message in each direction. If next is called again, it fails.
+	//
+	// An Interceptor that fails although next has succeeded must end the context that it gave next: others
+	// behind it may have announced with RPC.Later that they go on.
+	Begin(ctx context.Context, rpc RPC, next Next) (Stream, error)
 }
+
+// Next begins the rest of an RPC: the Interceptors that follow, and the RPC itself.
+type Next = func(context.Context) (Stream, error)
 
 // RPC describes an RPC to an Interceptor.
 type RPC struct {
@@ -67,10 +73,11 @@ type RPC struct {
 	// ClientStreams says that the client may send several messages, and ServerStreams that the
 	// server may.
 	ClientStreams, ServerStreams bool
-	// Later announces, before Begin returns a stream, that next will be called although it has not
-	// been called yet. The Interceptor must then call next in any case: with a context that has
-	// ended, if the RPC must not begin.
-	Later func()
+	// Later announces, before Begin returns a stream, that the Interceptor will call next although it has not
+	// called it yet. In place of next it must then call what Later returns, once and in any case: with a context
+	// that has ended, if the RPC must not begin. When that call has returned an error, and the Interceptors in
+	// front have nothing to decide any more, the RPC is over.
+	Later func(next Next) Next
 }
 
 // credentialsKey is the context key of credentials that an Interceptor adds to an RPC.
@@ -134,7 +141,7 @@ func Chain(list ...Interceptor) Interceptor {
 type chain []Interceptor
 
 // Begin implements Interceptor.
-func (c chain) Begin(ctx context.Context, rpc RPC, next func(context.Context) (Stream, error)) (Stream, error) {
+func (c chain) Begin(ctx context.Context, rpc RPC, next Next) (Stream, error) {
 	for i := len(c) - 1; i > 0; i-- {
 		after := next
 		next = func(ctx context.Context) (Stream, error) { return c[i].Begin(ctx, rpc, after) }

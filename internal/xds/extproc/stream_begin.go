@@ -21,8 +21,7 @@ func (f *filter) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(context
 	}
 	if s.answersLater() {
 		// Meanwhile the external processor gets the messages that the application sends.
-		rpc.Later()
-		go s.begin(next)
+		go s.begin(rpc.Later(next))
 		return s, nil
 	}
 	if s.begin(next); s.beginErr != nil {
