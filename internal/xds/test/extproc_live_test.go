@@ -9,6 +9,7 @@ import (
 	"time"
 
 	procfilterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/ext_proc/v3"
+	faultv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/fault/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/xds/bootstrap"
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/grpc/internal/xds/httpfilter"
 	xdsresolver "google.golang.org/grpc/internal/xds/resolver"
 	"google.golang.org/grpc/internal/xds/xdsclient"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
@@ -28,7 +30,7 @@ func (w *processedWorld) channel(t *testing.T, options ...grpc.DialOption) *grpc
 		t.Fatal(err)
 	}
 	pool := xdsclient.NewPool(xdsclient.Options{
-		Bootstrap: b, Features: xdsclient.Features(), Filters: httpfilter.NewRegistry(httpfilter.Router{}, extproc.Kind{}),
+		Bootstrap: b, Features: xdsclient.Features(), Filters: httpfilter.NewRegistry(httpfilter.Router{}, httpfilter.Fault{}, extproc.Kind{}),
 	})
 	return channelTo(t, "xds:///target", xdsresolver.Builder{Pool: pool}, options...)
 }
@@ -41,8 +43,8 @@ func (w *processedWorld) serve(change ...func(*procfilterv3.ExternalProcessor)) 
 	w.plane.set(filtered("target", "r", f), routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, w.backend)))
 }
 
-func unary(ctx context.Context, cc *grpc.ClientConn) error {
-	return cc.Invoke(ctx, "/s/Unary", wrapperspb.String("a"), &wrapperspb.StringValue{}, grpc.WaitForReady(true))
+func unary(ctx context.Context, cc *grpc.ClientConn, opts ...grpc.CallOption) error {
+	return cc.Invoke(ctx, "/s/Unary", wrapperspb.String("a"), &wrapperspb.StringValue{}, append(opts, grpc.WaitForReady(true))...)
 }
 
 // TestA93SideChannel: RPCs of all channels share one connection to the processor, also when the
@@ -203,5 +205,32 @@ func TestA93Deadline(t *testing.T) {
 	defer cancel()
 	if err := unary(ctx, w.channel(t)); status.Code(err) != codes.DeadlineExceeded {
 		t.Error(err)
+	}
+}
+
+// TestA93Chain: an RPC that goes through two processors ends once, also if a filter behind them ends it.
+func TestA93Chain(t *testing.T) {
+	w := newProcessedWorld(t)
+	w.processor.play(echoAll)
+	abort := &faultv3.FaultAbort{ErrorType: &faultv3.FaultAbort_HeaderAbort_{HeaderAbort: &faultv3.FaultAbort_HeaderAbort{}}, Percentage: always}
+	one, two := filter("one", processing(w.target())), filter("two", processing(w.target()))
+	l := filtered("target", "r", one, two, filter("fault", &faultv3.HTTPFault{Abort: abort}))
+	w.plane.set(l, routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, w.backend)))
+	cc := w.channel(t)
+	for header, want := range map[string]codes.Code{"": codes.OK, "10": codes.Aborted, "0": codes.OK} {
+		ctx, ends := t.Context(), make(chan error, 9)
+		if header != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "x-envoy-fault-abort-grpc-request", header)
+		}
+		err := unary(ctx, cc, grpc.OnFinish(func(err error) { ends <- err }))
+		if header != "0" && status.Code(err) != want { // of success without a reply the program is told otherwise
+			t.Errorf("header %q: %v, want %v", header, err, want)
+		}
+		if len(ends) != 1 {
+			t.Fatalf("header %q: %d ends", header, len(ends))
+		}
+		if err := <-ends; status.Code(err) != want {
+			t.Errorf("header %q: it ended with %v, want %v", header, err, want)
+		}
 	}
 }
