@@ -16,9 +16,11 @@ import (
 	"google.golang.org/grpc/internal"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/channel"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/same"
 	istats "google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/serviceconfig"
 )
 
 // EnableTracing makes RPCs appear on the pages of golang.org/x/net/trace, in a program that
@@ -30,7 +32,9 @@ var EnableTracing bool
 // What init sets is for the modules beside this one: see internal/siblings.go.
 func init() {
 	internal.JoinDialOptions = joinDialOptions
-	internal.ParseServiceConfig = parseServiceConfig
+	internal.ParseServiceConfig = func(js string) *serviceconfig.ParseResult {
+		return parseServiceConfig(js, envconfig.ConnectionScaling)
+	}
 	internal.AddGlobalDialOptions = func(opts ...DialOption) { globalOptions.addDial(opts) }
 	internal.ClearGlobalDialOptions = func() { globalOptions.clearDial() }
 	internal.DisableGlobalDialOptions = func() DialOption { return noGlobalOptions{} }

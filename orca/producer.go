@@ -143,9 +143,13 @@ func (p *producer) shortest() time.Duration {
 	}).interval
 }
 
+// fastest is how often a stream may follow one that had a report at once.
+const fastest = time.Second
+
 // run keeps a stream open until ctx is cancelled or the server says that it does not have the
 // service.
 func (p *producer) run(ctx context.Context, interval time.Duration) {
+	var again time.Time // when a stream last followed one that had a report at once
 	for failures := 0; ctx.Err() == nil; {
 		heard, err := p.stream(ctx, interval)
 		switch {
@@ -155,9 +159,13 @@ func (p *producer) run(ctx context.Context, interval time.Duration) {
 			logger.Errorf("the server has no out-of-band load reports, and is not asked again: %v", err)
 			p.giveUp(ctx)
 			return
+		case heard && time.Since(again) >= fastest:
+			// A server that ends each stream after a report would reset the backoff each time, and be asked
+			// without any pause (A51: "any subsequent attempt will be subject to exponential backoff").
+			failures, again = 0, time.Now()
+			continue
 		case heard:
 			failures = 0
-			continue // at once
 		}
 		if !backoff.Wait(ctx, p.backoff.Backoff(failures)) {
 			return

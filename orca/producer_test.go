@@ -180,12 +180,22 @@ func TestStreamIsMadeAgain(t *testing.T) {
 		if len(s.streams) != 5 {
 			t.Errorf("%d streams", len(s.streams))
 		}
+		// The next is not, if it ends at once, too.
+		s.answer(report(1), status.Error(codes.Unavailable, "no"))
+		if len(s.streams) != 5 {
+			t.Errorf("%d streams", len(s.streams))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(s.streams) != 6 {
+			t.Errorf("%d streams", len(s.streams))
+		}
 		// The pause ends with the last listener.
 		s.answer(status.Error(codes.Unavailable, "no"))
 		stop()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if len(s.streams) != 5 {
+		if len(s.streams) != 6 {
 			t.Errorf("%d streams without a listener", len(s.streams))
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -96,14 +97,14 @@ func exchange(ctx context.Context, o Options) (*response, error) {
 	return parse(answer)
 }
 
-// parse parses a response. Its errors contain no part of a response that may have a token.
+// parse parses a response. Its errors contain no part of a response, which may have a token.
 func parse(answer []byte) (*response, error) {
 	var out response
 	if err := json.Unmarshal(answer, &out); err != nil {
 		return nil, fmt.Errorf("answer of the token exchange service: %w", err)
 	}
 	if out.AccessToken == "" {
-		return nil, fmt.Errorf("empty accessToken in response (%s)", answer[:min(len(answer), maxShown)])
+		return nil, errors.New("empty accessToken in response")
 	}
 	return &out, nil
 }

@@ -52,13 +52,17 @@ func (s *HandlerStream) Serve() {
 			h.wrote(n)
 		}
 		if st, ok := h.last(); ok {
-			s.mu.Lock()
-			s.finish(st)
-			s.mu.Unlock()
+			s.finishLast(st)
 			return
 		}
 		<-h.work
 	}
+}
+
+func (s *HandlerStream) finishLast(st *status.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock() // also if a middleware's ResponseWriter panics
+	s.finish(st)
 }
 
 // Arm does what ServerStream.Arm does.

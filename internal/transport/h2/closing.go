@@ -84,10 +84,10 @@ func (c *Conn) part() {
 		c.terminate(protocol.ErrDrained)
 		return
 	}
-	c.wire.closeWrite()
 	l := c.lock()
-	defer l.unlock()
 	l.closeLater(protocol.ErrDrained, partingPatience)
+	l.unlock()
+	c.wire.closeWrite() // a program's connection may wait here
 }
 
 // tellAll tells the Handler that the connection is gone, and then the connection's streams. It runs

@@ -24,8 +24,9 @@ type memHalf struct {
 	broken  error
 	readBy  time.Time
 	writeBy time.Time
-	maxRead int // bytes that one Read returns at most, 0: any number
-	written int // bytes in all
+	deaf    bool // deadlines have no effect
+	maxRead int  // bytes that one Read returns at most, 0: any number
+	written int  // bytes in all
 }
 
 func newMemHalf(limit int) *memHalf {
@@ -102,7 +103,11 @@ func (h *memHalf) set(f func()) {
 }
 
 func (h *memHalf) setDeadline(at *time.Time, t time.Time) {
-	h.set(func() { *at = t })
+	h.set(func() {
+		if !h.deaf {
+			*at = t
+		}
+	})
 	if d := time.Until(t); d > 0 && !t.IsZero() {
 		time.AfterFunc(d, func() { h.set(func() {}) })
 	}

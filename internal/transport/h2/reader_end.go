@@ -55,6 +55,8 @@ func (r *reader) sayGoAway(ce *protocol.ConnError) bool {
 // discardInput reads what the peer still sends, for a while: closing a socket
 // with unread input makes the system discard what we sent last.
 func (r *reader) discardInput() {
+	late := time.AfterFunc(lastFlush/2, func() { r.wire.Conn.Close() }) // in case deadlines have no effect
+	defer late.Stop()
 	if !r.wire.closeWrite() {
 		return
 	}

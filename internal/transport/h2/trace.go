@@ -3,6 +3,8 @@
 package h2
 
 import (
+	"fmt"
+
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/internal/transport/h2/trace"
@@ -30,7 +32,7 @@ func (c *Conn) traceOpen() {
 	if c.core.Side() == protocol.Client {
 		side = "client"
 	}
-	c.tracer().Open(c, side, c.wire.Conn.LocalAddr().String(), c.wire.Conn.RemoteAddr().String(), c.traceState())
+	c.tracer().Open(c, side, fmt.Sprint(c.wire.Conn.LocalAddr()), fmt.Sprint(c.wire.Conn.RemoteAddr()), c.traceState())
 }
 
 // traceEvent writes that the connection has parked, woken, or the like.

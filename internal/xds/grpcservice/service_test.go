@@ -13,6 +13,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/grpc_service/channel_credentials/google_default/v3" // in texts
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/grpc_service/channel_credentials/insecure/v3"
+	"github.com/spiffe/go-spiffe/v2/bundle/spiffebundle"
 	"google.golang.org/grpc/credentials/tls/certprovider"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/xds/bootstrap"
@@ -193,10 +194,13 @@ func TestNoMaterial(t *testing.T) {
 	roots, empty := certprovider.NewDistributor(), certprovider.NewDistributor()
 	roots.Set(&certprovider.KeyMaterial{Roots: x509.NewCertPool()}, nil)
 	empty.Set(nil, nil)
+	both := certprovider.NewDistributor()
+	both.Set(&certprovider.KeyMaterial{Roots: x509.NewCertPool(), SPIFFEBundleMap: map[string]*spiffebundle.Bundle{}}, nil)
 	for name, p := range map[string]*provided{
 		"no roots": {roots: closing{empty}}, "no identity": {roots: closing{roots}, identity: closing{empty}},
+		"a bundle map": {roots: closing{both}},
 	} {
-		if _, _, err := p.ClientHandshake(t.Context(), "a", nil); err == nil || !strings.Contains(err.Error(), "the certificate provider has no") {
+		if _, _, err := p.ClientHandshake(t.Context(), "a", nil); err == nil || !strings.Contains(err.Error(), "the certificate provider has ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

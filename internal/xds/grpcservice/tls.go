@@ -92,6 +92,9 @@ func (p *provided) ClientHandshake(ctx context.Context, authority string, conn n
 	if err != nil {
 		return nil, nil, err
 	}
+	if roots != nil && roots.SPIFFEBundleMap != nil { // Roots must not be used beside it
+		return nil, nil, errors.New("the certificate provider has a SPIFFE bundle map, which a gRPC service's TLS can't use")
+	}
 	if roots == nil || roots.Roots == nil { // nil would mean the system's roots
 		return nil, nil, errors.New("the certificate provider has no roots")
 	}

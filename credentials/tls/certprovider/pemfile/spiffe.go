@@ -32,7 +32,7 @@ func parseBundleMap(text []byte) (*certprovider.KeyMaterial, error) {
 		if err != nil {
 			return nil, fmt.Errorf("trust domain %q: %w", name, err)
 		}
-		if out[name], err = spiffebundle.Parse(domain, bundle); err != nil {
+		if out[domain.Name()], err = spiffebundle.Parse(domain, bundle); err != nil { // name may be "spiffe://<domain>"
 			return nil, fmt.Errorf("bundle of %q: %w", name, err)
 		}
 	}

@@ -58,6 +58,9 @@ func TestBundleMap(t *testing.T) {
 		if err != nil || km.SPIFFEBundleMap == nil || len(km.SPIFFEBundleMap) != tt.domains || km.Roots != nil {
 			t.Errorf("%s: %v, %v", tt.text, km, err)
 		}
+		if km != nil && tt.domains > 0 && km.SPIFFEBundleMap["example.com"] == nil {
+			t.Errorf("%s: no bundle of example.com", tt.text)
+		}
 	}
 	for _, text := range []string{
 		"", "1", "{}", `{"trust_domains": null}`, `{"trust_domains": 1}`, `{"trust_domains": {"": {"keys": []}}}`, `{"trust_domains": {"a b": {"keys": []}}}`,
