@@ -329,8 +329,8 @@ func (r *clientCall) end(a *attempt, err error) {
 		return
 	}
 	defer func() { // also if a stats handler panics
+		defer r.tellEnd(a, err) // also if the Done of a balancer's pick panics
 		a.End(err)
-		r.tellEnd(a, err)
 	}()
 	r.tellResponse(a)
 }

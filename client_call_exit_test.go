@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -243,3 +244,48 @@ func TestCallsThatExitAtTheirBeginning(t *testing.T) {
 type beginPanics struct{ EmptyCallOption }
 
 func (beginPanics) before(*callInfo) error { panic("of the program") }
+
+// TestRetryThatExits: a stats handler leaves a stream's second attempt, which a receive has begun. The attempt ends, and
+// so does the RPC when the program asks the stream again.
+func TestRetryThatExits(t *testing.T) {
+	for name, exit := range exits {
+		e := newEcho()
+		var calls atomic.Int32
+		e.stream = func(ss ServerStream) error {
+			if calls.Add(1) == 1 {
+				return status.Error(codes.Unavailable, "again")
+			}
+			<-ss.Context().Done()
+			return nil
+		}
+		begun := 0
+		c := &exitingAt{at: func(s stats.RPCStats) {
+			if _, ok := s.(*stats.OutHeader); ok {
+				if begun++; begun == 2 {
+					exit()
+				}
+			}
+		}}
+		cc := newTestClient(t, serve(t, e).addr, WithStatsHandler(c), WithDefaultServiceConfig(retryConfig))
+		st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left(t, name, func() { _ = st.RecvMsg(new(text)) })
+		if err := st.RecvMsg(new(text)); status.Code(err) != codes.Internal {
+			t.Errorf("%s: then %v", name, err)
+		}
+		c.wantAllEnded(t, name, cc)
+	}
+}
+
+// exitingAt is a stats handler that counts, and calls at.
+type exitingAt struct {
+	attemptCounter
+	at func(stats.RPCStats)
+}
+
+func (e *exitingAt) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	e.attemptCounter.HandleRPC(ctx, s)
+	e.at(s)
+}

@@ -65,8 +65,7 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 			break
 		}
 		a = &attempt{}
-		if err = cs.start(a, nil, false); err == nil {
-			cs.replaceLocked(a)
+		if err = cs.startAgainLocked(a); err == nil {
 			return nil
 		}
 		v = cs.judge(a, err)
@@ -76,6 +75,25 @@ func (cs *clientStream) tryAgain(a *attempt, err error) error {
 	cs.lost = err
 	cs.commitLocked()
 	return err
+}
+
+// startAgainLocked starts a in place of the last attempt. If the program's code leaves it by a panic or runtime.Goexit,
+// the RPC is lost.
+func (cs *clientStream) startAgainLocked(a *attempt) (err error) {
+	err = errUnreturned
+	defer func() {
+		if err == errUnreturned {
+			cs.lost = err
+			cs.commitLocked()
+			defer cs.end(a, err)
+			a.Fail(err)
+		}
+	}()
+	if failed := cs.start(a, nil, false); failed != nil {
+		return failed
+	}
+	cs.replaceLocked(a)
+	return nil
 }
 
 // replaceLocked makes a the attempt that counts, and sends it what the previous one was sent.

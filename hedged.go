@@ -171,9 +171,12 @@ func newLeg(r *clientCall, n int) *leg {
 	return l
 }
 
+// maxHedges limits the attempts of a hedged RPC where the program sets no limit (WithMaxCallAttempts(math.MaxInt)).
+const maxHedges = 1000
+
 // newRace begins the race of an RPC that is hedged.
 func newRace(r *clientCall) (hedge.Race, hedge.Policy) {
-	p := hedge.Policy{Attempts: min(r.hedging.MaxAttempts, r.cc.opts.maxAttempts), Delay: r.hedging.HedgingDelay}
+	p := hedge.Policy{Attempts: min(r.hedging.MaxAttempts, r.cc.opts.maxAttempts, maxHedges), Delay: r.hedging.HedgingDelay}
 	r.retry.Hedge()
 	return hedge.Start(p, time.Now()), p
 }
@@ -237,16 +240,23 @@ func (l *leg) outcome(ctx context.Context, err error) (hedge.Outcome, time.Durat
 
 // run makes an attempt, and replaces it by another as long as no server's application has seen the last one.
 func (l *leg) run(req any, events chan<- legEvent) {
-	var err error
+	result := errUnreturned
+	defer func() { // also if a stats handler ends the goroutine
+		if result == errUnreturned {
+			l.attempt.Fail(result)
+		}
+		l.out.payload.Data.Free()
+		events <- legEvent{leg: l, over: true, err: result}
+	}()
 	for {
 		l.attempt = &attempt{}
-		if err = l.try(req, events); err == nil || !l.unseen(err) {
-			break
+		err := l.try(req, events)
+		if err == nil || !l.unseen(err) {
+			result = err
+			return
 		}
 		l.end(l.attempt, err)
 	}
-	l.out.payload.Data.Free()
-	events <- legEvent{leg: l, over: true, err: err}
 }
 
 // unseen reports whether the attempt failed before a server's application saw it, so that another

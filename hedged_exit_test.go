@@ -4,11 +4,16 @@ package grpc
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
 )
 
 // exitingEnds is a stats handler that counts, and leaves for good at each End.
@@ -85,5 +90,55 @@ func TestHedgingWhoseCodecExits(t *testing.T) {
 		if len(c.ends) != 1 || c.ends[0] != codes.Internal {
 			t.Errorf("%s: ends %v, want Internal", name, c.ends)
 		}
+	}
+}
+
+// exitingLeg is a stats handler that ends the goroutine at the OutHeader of attempt n, counted from 1.
+type exitingLeg struct {
+	attemptCounter
+	n atomic.Int32
+}
+
+func (e *exitingLeg) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	e.attemptCounter.HandleRPC(ctx, s)
+	if _, ok := s.(*stats.OutHeader); ok && e.n.Add(-1) == 0 {
+		runtime.Goexit()
+	}
+}
+
+// TestHedgingWhoseLegExits: a stats handler ends the goroutine of an attempt. The RPC ends with it, as after any failure
+// that is not among the non-fatal ones.
+func TestHedgingWhoseLegExits(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		for n := int32(1); n <= 2; n++ {
+			what := fmt.Sprintf("stream %t, attempt %d", stream, n)
+			e := newEcho()
+			e.unary = func(ctx context.Context, _ *text) (*text, error) { <-ctx.Done(); return nil, ctx.Err() }
+			e.stream = func(ss ServerStream) error { <-ss.Context().Done(); return ss.Context().Err() }
+			c := &exitingLeg{}
+			c.n.Store(n)
+			cc := newTestClient(t, serve(t, e).addr, WithStatsHandler(c), WithDefaultServiceConfig(hedging(2, "0.001s", "", "")))
+			var err error
+			if stream {
+				var st ClientStream
+				if st, err = cc.NewStream(testContext(t), bidiStream, bidiMethod); err == nil {
+					err = st.RecvMsg(new(text))
+				}
+			} else {
+				err = call(testContext(t), cc, "x")
+			}
+			if status.Code(err) != codes.Internal {
+				t.Errorf("%s: %v", what, err)
+			}
+			c.wantAllEnded(t, what, cc)
+		}
+	}
+}
+
+// TestHedgesAreBounded: no limit of the program's is a limit all the same.
+func TestHedgesAreBounded(t *testing.T) {
+	cc := newTestClient(t, serve(t, newEcho()).addr, WithMaxCallAttempts(math.MaxInt), WithDefaultServiceConfig(hedging(math.MaxInt32, "3600s", "", "")))
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Error(err)
 	}
 }

@@ -111,10 +111,18 @@ func (h *hedges) due() {
 // run makes attempts until one has response headers or success, or has failed after a server's
 // application saw it.
 func (h *hedges) run(l *leg) {
+	defer h.ended()
+	result := errUnreturned
+	defer func() { // also if a stats handler ends the goroutine
+		if result == errUnreturned {
+			l.attempt.Fail(result)
+		}
+		h.settle(l, result)
+	}()
 	for {
 		err := h.try(l)
 		if err == nil || !l.unseen(err) || !h.renew(l, err) {
-			h.settle(l, err)
+			result = err
 			return
 		}
 	}
@@ -180,7 +188,7 @@ func (l *leg) hand(m sentMessage, last bool) {
 	}
 }
 
-// settle is the last step of a leg's goroutine. A nil error means that the attempt has response
+// settle is the last step of a leg's goroutine but ended. A nil error means that the attempt has response
 // headers, or has ended with success.
 func (h *hedges) settle(l *leg, err error) {
 	cs := h.cs
@@ -213,10 +221,14 @@ func (h *hedges) settle(l *leg, err error) {
 		l.end(l.attempt, err)
 		l.stop()
 	}
-	cs.mu.Lock()
+}
+
+// ended tells those who wait for them that one of the legs' goroutines is over.
+func (h *hedges) ended() {
+	h.cs.mu.Lock()
+	defer h.cs.mu.Unlock()
 	h.running--
 	h.changed.Broadcast()
-	cs.mu.Unlock()
 }
 
 // errOutrun is the status of an attempt that got response headers, but later than another one.

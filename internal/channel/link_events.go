@@ -44,7 +44,7 @@ func (l *Link) Draining(why transport.GoAway) {
 	l.mu.Lock()
 	l.left, l.goAway = true, why.Number()
 	l.mu.Unlock()
-	l.leave("GOAWAY " + why.Code())
+	l.leave(reasonOfGoAway(why))
 	l.Unusable()
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	estats "google.golang.org/grpc/experimental/stats"
 	"google.golang.org/grpc/internal/backendlabel"
+	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -61,7 +62,7 @@ func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, syscall.ECONNRESET):
 		return "connection reset"
-	case errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, transport.ErrNotAlive), errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return "connection timed out"
 	case errors.Is(err, syscall.ECONNABORTED):
 		return "connection aborted"
@@ -71,6 +72,15 @@ func reasonOf(err error) string {
 		return "socket error"
 	}
 	return unknown
+}
+
+// reasonOfGoAway returns the value after a GOAWAY. Codes that RFC 9113 does not have are one value: each would make a
+// time series of its own, and the server chooses them.
+func reasonOfGoAway(why transport.GoAway) string {
+	if !why.IsKnown() {
+		return "GOAWAY unknown"
+	}
+	return "GOAWAY " + why.Code()
 }
 
 // leave records why the connection is lost, unless a reason is known already.

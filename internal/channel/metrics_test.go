@@ -11,13 +11,15 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"google.golang.org/grpc/internal/transport"
 )
 
 func TestReasonOf(t *testing.T) {
 	op := func(err error) error { return fmt.Errorf("error reading: %w", &net.OpError{Op: "read", Err: err}) }
 	for want, errs := range map[string][]error{
 		"connection reset":     {op(syscall.ECONNRESET)},
-		"connection timed out": {op(syscall.ETIMEDOUT), op(os.ErrDeadlineExceeded), context.DeadlineExceeded},
+		"connection timed out": {transport.ErrNotAlive, op(syscall.ETIMEDOUT), op(os.ErrDeadlineExceeded), context.DeadlineExceeded},
 		"connection aborted":   {op(syscall.ECONNABORTED)},
 		"subchannel shutdown":  {context.Canceled},
 		"socket error":         {op(syscall.EPIPE), op(os.NewSyscallError("read", syscall.EHOSTUNREACH))},

@@ -32,6 +32,14 @@ func (sub *Subchannel) succeededLocked(l *Link) {
 	})
 }
 
+// madeUnfitLocked is what succeededLocked is for a connection that was lost before it could be used.
+func (sub *Subchannel) madeUnfitLocked() {
+	if sub.ch.opts.StableAfter <= 0 {
+		sub.retries = 0
+	}
+	sub.young = sub.ch.opts.StableAfter > 0 && sub.current == nil
+}
+
 // lostEarlyLocked reports whether the connection that was just lost counts as a failed attempt, and
 // begins a pause if it does. It does not while another attempt is under way, which decides.
 func (sub *Subchannel) lostEarlyLocked() bool {

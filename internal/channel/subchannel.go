@@ -77,7 +77,7 @@ func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, re
 	case l.isUnfit(): // the connection was lost before it could be used
 		l.opened()
 		l.gone(sub.ch)
-		sub.young = sub.ch.opts.StableAfter > 0 && sub.current == nil
+		sub.madeUnfitLocked()
 		sub.idleLocked()
 	default:
 		l.opened()

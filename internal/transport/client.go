@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/peer"
 )
@@ -15,11 +16,17 @@ import (
 // RPC may be tried on another connection without the application knowing.
 var ErrUnavailable = errors.New("the connection takes no new streams")
 
+// ErrNotAlive is why a connection ended whose peer did not answer keepalive in time.
+var ErrNotAlive error = h2.ErrNotAlive
+
 // Code returns the name of the error code.
 func (g GoAway) Code() string { return g.code.String() }
 
 // Number returns the error code (RFC 9113, section 7).
 func (g GoAway) Number() uint32 { return uint32(g.code) }
+
+// IsKnown reports whether RFC 9113 has the code.
+func (g GoAway) IsKnown() bool { return g.code <= frame.HTTP11Required }
 
 // Debug returns the text that the peer sent with the code, for people to read.
 func (g GoAway) Debug() string { return g.debug }

@@ -116,10 +116,15 @@ type ConnectParams struct {
 }
 
 func (c *Client) handshake(ctx context.Context, creds credentials.TransportCredentials, addr resolver.Address, raw net.Conn) (net.Conn, error) {
-	if d, ok := ctx.Deadline(); ok && raw.SetDeadline(d) != nil {
-		// Some connections, such as the channels of SSH, have no deadlines.
-		defer context.AfterFunc(ctx, func() { raw.Close() })()
+	d, bounded := ctx.Deadline()
+	if bounded && raw.SetDeadline(d) != nil {
+		bounded = false // some connections, such as the channels of SSH, have no deadlines
 	}
+	defer context.AfterFunc(ctx, func() { // credentials may take no notice of ctx while they wait for the peer
+		if !bounded || ctx.Err() == context.Canceled {
+			raw.Close()
+		}
+	})()
 	nc, auth, err := creds.ClientHandshake(ctx, c.authority, raw)
 	if err != nil {
 		raw.Close()

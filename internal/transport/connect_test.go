@@ -7,7 +7,11 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal/resolver/networktype"
 	"google.golang.org/grpc/resolver"
 )
@@ -46,4 +50,34 @@ func TestDialerAddress(t *testing.T) {
 			t.Errorf("%q is %s %q, want unix %q", got, network, socket, tt.socket)
 		}
 	}
+}
+
+// inattentive are credentials that wait for the peer, whatever becomes of ctx.
+type inattentive struct {
+	credentials.TransportCredentials
+}
+
+func (inattentive) ClientHandshake(_ context.Context, _ string, nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	_, err := nc.Read(make([]byte, 1))
+	return nil, nil, err
+}
+
+// TestHandshakeIsCancelled: an attempt that is cancelled leaves no handshake behind, whatever credentials do.
+func TestHandshakeIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		done := make(chan error)
+		go func() {
+			_, err := new(Client).handshake(ctx, inattentive{insecure.NewCredentials()}, resolver.Address{}, near)
+			done <- err
+		}()
+		synctest.Wait()
+		begun := time.Now()
+		cancel()
+		if err := <-done; err == nil || time.Since(begun) != 0 {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/grpc/internal/alarm"
 	"google.golang.org/grpc/internal/clock"
-	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
 
@@ -112,7 +111,7 @@ func (c *Conn) checkKeepalive() {
 		l.unlock()
 		// terminate runs on another goroutine: closing may take a while, and this goroutine also rings
 		// the alarms of other owners.
-		go c.terminate(&protocol.ConnError{Code: frame.NoError, Reason: "keepalive ping failed to receive ACK within timeout"})
+		go c.terminate(protocol.ErrNotAlive)
 		return
 	case protocol.KeepDormant:
 		l.keepalive.armed = false

@@ -53,6 +53,7 @@ var (
 	ErrClosed     = protocol.ErrClosed
 	ErrDraining   = protocol.ErrDraining
 	ErrDrained    = protocol.ErrDrained
+	ErrNotAlive   = protocol.ErrNotAlive
 	ErrNoPlace    = protocol.ErrNoPlace
 	ErrStreamDone = protocol.ErrStreamDone
 )

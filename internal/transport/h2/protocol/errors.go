@@ -43,6 +43,9 @@ type ConnError struct {
 	Remote bool // the peer sent it in a GOAWAY
 }
 
+// ErrNotAlive ends a connection whose peer did not answer keepalive's PING in time.
+var ErrNotAlive = &ConnError{Code: frame.NoError, Reason: "keepalive ping failed to receive ACK within timeout"}
+
 func (e *ConnError) Error() string {
 	if e.Remote {
 		return fmt.Sprintf("peer closed the connection with GOAWAY: %v, debug data: %q", e.Code, e.Reason)
