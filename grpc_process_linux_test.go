@@ -102,12 +102,12 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 	files := useUp(t)
 	files[0].Close()
+	began := time.Now() // before there is a connection to take
 	raw, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer raw.Close()
-	began := time.Now()
 	const looks = 5
 	for range looks {
 		log.await(t, "accepting failed")
