@@ -169,12 +169,5 @@ func lateRPC(ctx context.Context, cc *ClientConn, method string, begin chan<- st
 		return err
 	}
 	_ = st.SendMsg(&text{})
-	_ = st.CloseSend()
-	for {
-		if err := st.RecvMsg(new(text)); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
+	return closeAndReceive(st)
 }

@@ -192,6 +192,11 @@ func oneRPC(ctx context.Context, cc *ClientConn, method string) error {
 	if err := st.SendMsg(&text{}); err != nil && err != io.EOF {
 		return err
 	}
+	return closeAndReceive(st)
+}
+
+// closeAndReceive ends the client's side of a stream, and receives what comes until the stream's end.
+func closeAndReceive(st ClientStream) error {
 	_ = st.CloseSend()
 	for {
 		if err := st.RecvMsg(new(text)); err == io.EOF {
