@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -27,8 +28,8 @@ func plain() credentials.TransportCredentials { return insecure.NewCredentials()
 
 func clientOf(cc *grpc.ClientConn) testpb.TestServiceClient { return testpb.NewTestServiceClient(cc) }
 
-// overHTTP is a client of s behind net/http.
-func overHTTP(t *testing.T, s *grpc.Server) *grpc.ClientConn {
+// overHTTP is a client of s, a grpc.Server or what stands before one, behind net/http.
+func overHTTP(t *testing.T, s http.Handler) *grpc.ClientConn {
 	web := httptest.NewUnstartedServer(s)
 	web.Config.Protocols = new(http.Protocols)
 	web.Config.Protocols.SetUnencryptedHTTP2(true)
@@ -57,7 +58,7 @@ func overBufconn(t *testing.T, s *grpc.Server) *grpc.ClientConn {
 // Hand-over behind net/http and over bufconn, compressed, with more than the windows let
 // through at once, and with either end.
 func TestOtherWays(t *testing.T) {
-	for name, connect := range map[string]func(*testing.T, *grpc.Server) *grpc.ClientConn{"ServeHTTP": overHTTP, "bufconn": overBufconn} {
+	for name, connect := range map[string]func(*testing.T, *grpc.Server) *grpc.ClientConn{"ServeHTTP": func(t *testing.T, s *grpc.Server) *grpc.ClientConn { return overHTTP(t, s) }, "bufconn": overBufconn} {
 		t.Run(name, func(t *testing.T) {
 			done := make(chan error, 1)
 			s := grpc.NewServer()
@@ -114,5 +115,55 @@ func TestOtherWays(t *testing.T) {
 				t.Errorf("OnDone after a cancellation: %v", err)
 			}
 		})
+	}
+}
+
+// faultyWriter is the ResponseWriter of a middleware that panics once it is told to.
+type faultyWriter struct {
+	http.ResponseWriter
+	faulty *atomic.Bool
+}
+
+func (w faultyWriter) Header() http.Header {
+	if w.faulty.Load() {
+		panic("of the middleware")
+	}
+	return w.ResponseWriter.Header()
+}
+
+func (w faultyWriter) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
+
+// TestResponseWriterPanics: behind net/http, a middleware that panics at the end of a stream that was handed over ends
+// the RPC, as net/http recovers; nobody waits for ever.
+func TestResponseWriterPanics(t *testing.T) {
+	var faulty atomic.Bool
+	done := make(chan error, 1)
+	s := grpc.NewServer()
+	testpb.RegisterTestServiceServer(s, &service{duplex: handOver(echoing(done), nil)})
+	t.Cleanup(s.Stop)
+	left := make(chan any, 1)
+	client := clientOf(overHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { left <- recover(); panic(http.ErrAbortHandler) }()
+		s.ServeHTTP(faultyWriter{w, &faulty}, r)
+	})))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	st, err := client.FullDuplexCall(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Send(ask("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	faulty.Store(true)
+	_ = st.CloseSend()
+	if p := await(t, left, "the end of the request"); p != "of the middleware" {
+		t.Errorf("the request's goroutine is left by %v", p)
+	}
+	if _, err := st.Recv(); err == nil || errors.Is(err, io.EOF) || status.Code(err) == codes.DeadlineExceeded {
+		t.Errorf("the client is told %v", err)
 	}
 }

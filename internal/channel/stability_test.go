@@ -118,3 +118,19 @@ func TestOnlyTheFirstIsOnProbation(t *testing.T) {
 		sub.locked(sub.abandonLocked)
 	})
 }
+
+// TestMadeUnfit: a connection that was made, and lost before it could be used, ends the back-off, unless connections are
+// on probation.
+func TestMadeUnfit(t *testing.T) {
+	for after, want := range map[time.Duration]int{0: 0, time.Minute: 10} {
+		sub, _, _ := scaled()
+		sub.ch.opts.StableAfter = after
+		sub.locked(func() {
+			sub.retries = 10
+			sub.madeUnfitLocked()
+			if sub.retries != want || sub.young != (after > 0) {
+				t.Errorf("stable after %v: %d failures, on probation %t", after, sub.retries, sub.young)
+			}
+		})
+	}
+}

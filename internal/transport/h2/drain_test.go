@@ -54,3 +54,16 @@ func TestDrainAfterBrokenRule(t *testing.T) {
 		p.want("GOAWAY 0 PROTOCOL_ERROR", "EOF")
 	})
 }
+
+// TestDrainWhoseCloseWriteWaits: the connection ends in time also where the end of our direction waits, as it may with
+// a program's connection.
+func TestDrainWhoseCloseWriteWaits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, protocol.Server, peerConfig{})
+		p.self.stuck = make(chan struct{})
+		go p.conn.Retire()
+		time.Sleep((partingPatience + 2) * lastFlush)
+		p.wantTold("closed: " + protocol.ErrDrained.Error())
+		close(p.self.stuck)
+	})
+}

@@ -128,6 +128,7 @@ func (h *memHalf) take() []byte {
 type memConn struct {
 	readyreader.BaseLayer
 	in, out *memHalf
+	stuck   chan struct{} // if it is there, CloseWrite waits until it is closed
 }
 
 // memPipe returns both ends; limit is the size of each direction's buffer.
@@ -144,10 +145,17 @@ func (c *memConn) TryWrite(p []byte) (int, error) { return c.out.write(p, false)
 
 func (c *memConn) Close() error {
 	c.in.set(func() { c.in.refused = true })
-	return c.CloseWrite()
+	return c.end()
 }
 
 func (c *memConn) CloseWrite() error {
+	if c.stuck != nil {
+		<-c.stuck
+	}
+	return c.end()
+}
+
+func (c *memConn) end() error {
 	c.out.set(func() { c.out.ended = true })
 	return nil
 }

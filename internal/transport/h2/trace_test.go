@@ -3,14 +3,17 @@
 package h2
 
 import (
+	"net"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 	"google.golang.org/grpc/internal/transport/h2/trace"
+	"google.golang.org/grpc/mem"
 )
 
 // traceLines gathers what a log writes.
@@ -82,6 +85,29 @@ func TestTraceClosedBeforeStart(t *testing.T) {
 		})
 		p.settle()
 		if got := lines.take(); len(got) != 2 || got[0] != "server open" || !strings.HasPrefix(got[1], "server closed") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// addressless is a connection that has no addresses, as one of the program's over pipes.
+type addressless struct{ *memConn }
+
+func (addressless) LocalAddr() net.Addr  { return nil }
+func (addressless) RemoteAddr() net.Addr { return nil }
+
+// TestTraceWithoutAddresses: it is in the log all the same.
+func TestTraceWithoutAddresses(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var lines traceLines
+		self, nc := memPipe(1 << 20)
+		cfg := &protocol.Config{Pool: mem.DefaultBufferPool(), Driver: DriverConfig{Trace: trace.New(&lines, trace.Options{})}}
+		c := New(addressless{self}, protocol.Server, cfg, &testRole{})
+		c.Start()
+		nc.Close()
+		c.Close(nil)
+		synctest.Wait()
+		if got := lines.take(); len(got) == 0 || got[0] != "server open" {
 			t.Errorf("%q", got)
 		}
 	})
