@@ -165,6 +165,7 @@ func TestFaults(t *testing.T) {
 		{http.StatusInternalServerError, answer("new", 3600), "http status 500"},
 		{http.StatusOK, "", "unexpected end"},
 		{http.StatusOK, "{}", "empty accessToken"},
+		{http.StatusOK, `{"accessToken": "secret"}`, "empty accessToken"}, // by another name
 		{http.StatusOK, `{"access_token": "secret", "expires_in": "x"}`, "expires_in"},
 	} {
 		s.set(tt.status, tt.answer)
