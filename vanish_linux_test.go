@@ -31,7 +31,8 @@ type vanishing struct {
 	entered  chan struct{} // a handler runs
 	left     chan error    // what a handler's stream ended with
 	cut      atomic.Int64  // when the link went down, by package clock
-	isDown   chan struct{} // closed by a case whose handler waits for it
+	isDown   chan struct{} // closed by a case whose handler waits for it, or by an early one's first dial
+	first    sync.Once     // of an early one's dials
 }
 
 // vanishCase is what happens when the link goes down.
@@ -88,9 +89,12 @@ func newVanishing(t *testing.T, kind string, c *vanishCase) *vanishing {
 	}
 	_, port, _ := net.SplitHostPort(lis.Addr().String())
 	if c.early || kind == "wrapped" {
-		lis = testutils.WrapListener{Listener: lis, Wrap: func(c net.Conn) net.Conn {
+		lis = testutils.WrapListener{Listener: lis, Wrap: func(nc net.Conn) net.Conn {
 			v.accepted <- struct{}{}
-			return &vanishConn{Conn: c, closes: v.closes}
+			if c.early {
+				<-v.isDown // else the server's preface may be faster
+			}
+			return &vanishConn{Conn: nc, closes: v.closes}
 		}}
 	}
 	e := newEcho()
@@ -128,6 +132,7 @@ func (v *vanishing) dial(kind string, early bool) func(context.Context, string) 
 			<-v.accepted // else the last packet of TCP's own handshake may be lost
 			v.down()
 			v.cut.Store(began) // the time for both handshakes is one
+			v.first.Do(func() { close(v.isDown) })
 		}
 		if kind == "wrapped" {
 			c = &vanishConn{Conn: c}
