@@ -147,14 +147,19 @@ func (v *vanishing) down() {
 	v.cut.Store(clock.Now())
 }
 
-// quiet waits until nothing is on its way: all that was sent is acknowledged.
+// quiet waits until nothing is on its way: all that was sent is acknowledged. Both ends may be slow to say what is
+// left to say, on a machine that does much else.
 func (v *vanishing) quiet() {
 	var before [2]farpath.Counts
+	same := 0
 	for range 500 {
 		<-time.After(150 * time.Millisecond)
 		there, back := v.path.Counts()
 		now := [2]farpath.Counts{there, back}
-		if now == before {
+		if same++; now != before {
+			same = 0
+		}
+		if same == 4 {
 			return
 		}
 		before = now
@@ -162,11 +167,11 @@ func (v *vanishing) quiet() {
 	v.Fatal("packets come without end")
 }
 
-// within fails unless the time since the link went down is about d; less than half of it is too
+// within fails unless the time since the link went down is about d; much less is too
 // soon. The machine may be busy.
 func (v *vanishing) within(d time.Duration) {
 	v.Helper()
-	if took := time.Duration(clock.Now() - v.cut.Load()); took < d*8/10 || took > d+8*time.Second {
+	if took := time.Duration(clock.Now() - v.cut.Load()); took < d*6/10 || took > d+8*time.Second {
 		v.Errorf("noticed after %v, want %v", took, d)
 	}
 }
