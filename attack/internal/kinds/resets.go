@@ -48,7 +48,7 @@ var resetKinds = []Kind{
 		Attack: flood(4, true, headersThen(slowCall, func(c *attacker.Conn, id uint32) error { return c.Window(id, 1<<31-1) })),
 	},
 	{
-		Name: "server/reset/made-by-priority", Serve: limited, Dear: 60 * time.Millisecond,
+		Name: "server/reset/made-by-priority", Serve: limited, Dear: 120 * time.Millisecond,
 		About: "calls that the server has to reset: PRIORITY of a wrong length (CVE-2025-8671)",
 		Attack: flood(4, true, headersThen(slowCall, func(c *attacker.Conn, id uint32) error {
 			return c.Frame(wire.Priority, 0, id, make([]byte, 4))
