@@ -242,6 +242,7 @@ func (a *attempt) result() *status.Status { return a.Result(a.ctx) }
 type intercepted struct {
 	cs     *clientStream
 	choice rpcconfig.Choice
+	unary  bool
 	open   bool // next succeeded; written before the call of next that is counted settles
 
 	mu      sync.Mutex
@@ -251,11 +252,11 @@ type intercepted struct {
 }
 
 // intercept begins an RPC through the interceptor that the Selector chose for it.
-func intercept(cs *clientStream, choice rpcconfig.Choice) (ClientStream, error) {
-	in := &intercepted{cs: cs, choice: choice, pending: 1}
+func intercept(cs *clientStream, choice rpcconfig.Choice, unary bool) (ClientStream, error) {
+	in := &intercepted{cs: cs, choice: choice, unary: unary, pending: 1}
 	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams, Later: in.later}
 	st, err := choice.Interceptor.Begin(cs.ctx, rpc, in.next)
-	in.settle(err)
+	in.settle(err, false)
 	if err != nil {
 		return nil, channel.AsStatus(err)
 	}
@@ -269,14 +270,15 @@ func (in *intercepted) later(next rpcconfig.Next) rpcconfig.Next {
 	in.pending++
 	return func(ctx context.Context) (rpcconfig.Stream, error) {
 		st, err := next(ctx)
-		in.settle(err)
+		in.settle(err, !in.unary)
 		return st, err
 	}
 }
 
 // settle is called when one of the pending calls has returned. After the last of them it ends the RPC if an
-// interceptor answers it, or if one has failed since the RPC began.
-func (in *intercepted) settle(err error) {
+// interceptor answers it, or if one has failed since the RPC began. seen says that the program has the stream,
+// which waits for the interceptor that the call was of: OnFinish functions may use it, so they must not be waited for.
+func (in *intercepted) settle(err error, seen bool) {
 	in.mu.Lock()
 	in.pending--
 	if in.err == nil {
@@ -289,8 +291,10 @@ func (in *intercepted) settle(err error) {
 	switch {
 	case !last:
 	case !begun:
-		in.cs.clientCall.finish(nil, err)
+		in.cs.apart.Store(seen)
+		in.cs.answered(err)
 	case in.open && err != nil:
+		in.cs.apart.Store(seen)
 		in.cs.abort(channel.AsStatus(err))
 	}
 }
@@ -318,7 +322,7 @@ func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
 func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error {
 	cs := &clientStream{clientCall: r}
 	cs.desc = &StreamDesc{}
-	st, err := intercept(cs, choice)
+	st, err := intercept(cs, choice, true)
 	if err != nil {
 		return err
 	}

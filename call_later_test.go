@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 
@@ -126,15 +127,50 @@ func TestInterceptorsDecideLater(t *testing.T) {
 						t.Errorf("the program is told %v, want %v", err, tt.want)
 					}
 					header = nil // finds a race if the options are served later
-					if len(ends) != 1 || len(commits) != 1 {
+					if method == unaryMethod && len(ends) != 1 || len(commits) != 1 {
 						t.Fatalf("%d ends and %d commits once the program was told of the end", len(ends), len(commits))
 					}
-					if err := <-ends; status.Code(err) != tt.want {
+					if err := within(t, ends, "the RPC's end"); status.Code(err) != tt.want || len(ends) != 0 {
 						t.Errorf("OnFinish is told %v, want %v", err, tt.want)
 					}
 				})
 			}
 		}
+	}
+}
+
+// TestOnFinishAsksStreamBegunLater: an OnFinish function may use the stream, also if an interceptor behind one that begins
+// the RPC later ends it.
+func TestOnFinishAsksStreamBegunLater(t *testing.T) {
+	s := serving(t)
+	fault := status.Error(codes.Aborted, "fault")
+	for name, tt := range map[string]struct {
+		last rpcconfig.Interceptor
+		want error
+	}{
+		"fails before": {&filter{before: fault}, fault},
+		"fails after":  {&filter{after: fault}, fault},
+		"answers":      {selfEnding{}, io.EOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin, asked := make(chan struct{}), make(chan error, 1)
+			cc, _ := selecting(t, s, func(context.Context, string) (rpcconfig.Choice, error) {
+				return rpcconfig.Choice{Interceptor: rpcconfig.Chain(&deciding{decide: begin}, tt.last)}, nil
+			})
+			var st ClientStream
+			st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod, OnFinish(func(error) {
+				_, _ = st.Header()
+				_, _ = st.Trailer(), st.Context()
+				asked <- st.RecvMsg(new(text))
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			close(begin)
+			if err := within(t, asked, "an OnFinish function that asks the stream"); !errors.Is(err, tt.want) {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -45,6 +45,7 @@ type clientStream struct {
 	failed  error // the error that it was finished with; nil for success
 	context *clientContext
 
+	apart   atomic.Bool           // the OnFinish functions run on a goroutine of their own
 	aborted atomic.Pointer[error] // what abort or abandon ends the RPC with; stored before own is cancelled
 
 	next, prev *clientStream // in the channel's list, whose lock guards them
@@ -100,7 +101,7 @@ func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method str
 		cs.clientCall.finish(nil, err)
 		return nil, err
 	case choice.Interceptor != nil:
-		return intercept(cs, choice)
+		return intercept(cs, choice, false)
 	}
 	return cs.open(&choice.Method)
 }

@@ -145,9 +145,23 @@ func (cs *clientStream) tellFinished(a *attempt, stop func() bool) {
 	}
 	// All of it happens also if code of the program panics.
 	defer cs.own.cancel()
-	defer cs.clientCall.leave(err)
+	defer cs.leave(err)
 	defer cs.cc.streams.remove(cs)
 	cs.settle(a, err)
+}
+
+// answered ends an RPC that an interceptor has ended before it began.
+func (cs *clientStream) answered(err error) {
+	defer cs.leave(err) // also if code of the program panics
+	cs.conclude(nil, err)
+}
+
+func (cs *clientStream) leave(err error) {
+	if cs.apart.Load() {
+		go cs.clientCall.leave(err)
+		return
+	}
+	cs.clientCall.leave(err)
 }
 
 // settle tells everybody but the OnFinish functions how the RPC ended, and then unlocks ending.
