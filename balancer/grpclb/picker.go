@@ -49,10 +49,10 @@ func (p *listPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if res.Metadata == nil {
 		res.Metadata = tokenMD(p.token(res.SubConn))
 	}
-	p.stats.start()
+	stream := p.stats.start()
 	done := res.Done
 	res.Done = func(info balancer.DoneInfo) {
-		p.stats.end(info)
+		p.stats.end(stream, info)
 		if done != nil {
 			done(info)
 		}

@@ -159,7 +159,7 @@ func (r *remote) stream(ctx context.Context) (answered bool, err error) {
 	}
 	r.heard.answered(r)
 	if every := initial.GetClientStatsReportInterval(); every.AsDuration() > 0 {
-		r.stats.take() // earlier counts do not belong to this stream
+		r.stats.begin()
 		reports.Go(func() { r.report(ctx, stream, max(every.AsDuration(), minReportInterval)) })
 	}
 	return true, r.receive(stream)

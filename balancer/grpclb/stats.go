@@ -14,15 +14,26 @@ import (
 // callStats counts RPCs for the reports to the load balancer. The zero value is ready for use.
 type callStats struct {
 	mu                       sync.Mutex
-	started, finished        int64 // started is negative after a report of picks that no RPC has used
+	stream                   int   // counts the streams that reports go to
+	started, finished        int64 // started is negative after a report to the stream of picks that no RPC has used
 	failedToSend, knownCalls int64
 	dropped                  map[string]int64 // by token
 }
 
-func (s *callStats) start() {
+// begin forgets the counts: they do not belong to the stream that begins.
+func (s *callStats) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stream++
+	s.started, s.finished, s.failedToSend, s.knownCalls, s.dropped = 0, 0, 0, 0, nil
+}
+
+// start returns what end needs to know.
+func (s *callStats) start() (stream int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.started++
+	return s.stream
 }
 
 // drop counts an RPC that the policy drops, as started and as finished.
@@ -37,11 +48,13 @@ func (s *callStats) drop(token string) {
 	s.dropped[token]++
 }
 
-func (s *callStats) end(info balancer.DoneInfo) {
+func (s *callStats) end(stream int, info balancer.DoneInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if done.WasUnused(info) {
-		s.started--
+		if stream == s.stream {
+			s.started--
+		}
 		return
 	}
 	s.finished++

@@ -16,7 +16,7 @@ func TestUnusedPick(t *testing.T) {
 	var s callStats
 	for _, info := range []balancer.DoneInfo{{}, {Err: done.Lost(errors.New("the connection"))}} {
 		s.start()
-		s.end(info)
+		s.end(0, info)
 		if out, zero := s.take(); !zero || out.NumCallsFinishedWithClientFailedToSend != 0 {
 			t.Errorf("%v: %v", info, out)
 		}
@@ -25,13 +25,27 @@ func TestUnusedPick(t *testing.T) {
 	if out, _ := s.take(); out.NumCallsStarted != 1 {
 		t.Error(out)
 	}
-	s.end(balancer.DoneInfo{})
+	s.end(0, balancer.DoneInfo{})
 	if out, zero := s.take(); !zero {
 		t.Error(out)
 	}
 	s.start()
-	s.end(balancer.DoneInfo{Err: errors.New("the deadline")})
+	s.end(0, balancer.DoneInfo{Err: errors.New("the deadline")})
 	if out, _ := s.take(); out.NumCallsStarted != 0 || out.NumCallsFinished != 1 || out.NumCallsFinishedWithClientFailedToSend != 1 {
+		t.Error(out)
+	}
+}
+
+// TestUnusedPickOfEarlierStream: a pick that no RPC has used takes nothing from the reports of a stream that began after it.
+func TestUnusedPickOfEarlierStream(t *testing.T) {
+	var s callStats
+	reported, unreported := s.start(), s.start()
+	s.take()
+	s.end(reported, balancer.DoneInfo{})
+	s.begin()
+	s.end(unreported, balancer.DoneInfo{})
+	s.end(s.start(), balancer.DoneInfo{Err: errors.New("the deadline")})
+	if out, _ := s.take(); out.NumCallsStarted != 1 || out.NumCallsFinished != 1 {
 		t.Error(out)
 	}
 }
