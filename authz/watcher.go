@@ -34,11 +34,11 @@ type FileWatcherOptions struct {
 type FileWatcherInterceptor struct {
 	options FileWatcherOptions
 	current atomic.Pointer[StaticInterceptor]
+	text    []byte // the JSON of the current policy; owned by load, of which only one call runs at a time
 
 	mu     sync.Mutex // guards what follows
 	closed bool
 	timer  *time.Timer
-	text   []byte // the JSON of the current policy
 }
 
 // NewFileWatcher calls NewFileWatcherWithOptions with a file and a refresh duration.
@@ -116,19 +116,29 @@ func (i *FileWatcherInterceptor) load() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policyFile(%s) read failed: %w", i.options.PolicyFile, err)
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.closed || i.text != nil && bytes.Equal(text, i.text) {
+	if i.text != nil && bytes.Equal(text, i.text) {
 		return nil, nil
 	}
-	policy, err := NewStatic(string(text))
+	policy, err := NewStatic(string(text)) // calls builders of audit loggers, which may call Close
 	if err != nil {
 		return nil, err
 	}
+	if !i.enforce(policy) {
+		return nil, nil
+	}
 	i.text = text
-	i.current.Store(policy)
 	logger.Infof("authorization policy reload status: successfully loaded new policy %s", text)
 	return text, nil
+}
+
+// enforce puts a policy in force, unless the interceptor is closed.
+func (i *FileWatcherInterceptor) enforce(policy *StaticInterceptor) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.closed {
+		i.current.Store(policy)
+	}
+	return !i.closed
 }
 
 // tell calls OnPolicyUpdate, without holding mu, if loaded is not nil.

@@ -3,6 +3,7 @@
 package authz_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/authz"
+	"google.golang.org/grpc/authz/audit"
 	"google.golang.org/grpc/codes"
 )
 
@@ -109,6 +111,49 @@ func TestWatcherOnAServer(t *testing.T) {
 	if unary, stream := check(t, hc); unary != codes.PermissionDenied || stream != codes.PermissionDenied {
 		t.Errorf("unary %v, stream %v; want PermissionDenied", unary, stream)
 	}
+}
+
+// closing is a builder of loggers that closes the interceptor, if there is one, when it parses a configuration.
+type closing struct {
+	keeper
+	i *authz.FileWatcherInterceptor
+}
+
+func (c *closing) Name() string { return "closing" }
+
+func (c *closing) ParseLoggerConfig(config json.RawMessage) (audit.LoggerConfig, error) {
+	if c.i != nil {
+		c.i.Close()
+	}
+	return c.keeper.ParseLoggerConfig(config)
+}
+
+// TestWatcherClosedByLoggerBuilder: a builder of audit loggers may close the interceptor, which then keeps its policy.
+func TestWatcherClosedByLoggerBuilder(t *testing.T) {
+	c := &closing{}
+	audit.RegisterLoggerBuilder(c)
+	policy := func(name string) string {
+		return `{"name":"` + name + `","allow_rules":[{"name":"r"}],"audit_logging_options":{"audit_loggers":[{"name":"closing"}]}}`
+	}
+	synctest.Test(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "policy.json")
+		put(t, file, policy("a"))
+		var told []string
+		i, err := authz.NewFileWatcherWithOptions(authz.FileWatcherOptions{
+			PolicyFile: file, RefreshDuration: time.Minute,
+			OnPolicyUpdate: func(policy string) { told = append(told, policy) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.i = i
+		put(t, file, policy("b"))
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		if len(c.parsed) != 2 || len(told) != 1 {
+			t.Errorf("parsed %d times, told of %q", len(c.parsed), told)
+		}
+	})
 }
 
 func TestWatcherNeedsAPolicy(t *testing.T) {

@@ -21,12 +21,13 @@ var registry struct {
 // already registered under that name. Call it in an init function: policies that are
 // already loaded do not use builders registered later.
 func RegisterLoggerBuilder(b LoggerBuilder) {
+	name := b.Name()
 	registry.Lock()
 	defer registry.Unlock()
 	if registry.builders == nil {
 		registry.builders = make(map[string]LoggerBuilder)
 	}
-	registry.builders[b.Name()] = b
+	registry.builders[name] = b
 }
 
 // GetLoggerBuilder returns the builder registered under name, or nil if there is none.

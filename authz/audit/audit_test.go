@@ -31,3 +31,19 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("GetLoggerBuilder = %v, want the later one", b)
 	}
 }
+
+// asking is a builder whose Name looks at the registry.
+type asking struct{ builder }
+
+func (a *asking) Name() string {
+	audit.GetLoggerBuilder(a.name)
+	return a.name
+}
+
+func TestNameAsksRegistry(t *testing.T) {
+	b := &asking{builder{"asking"}}
+	audit.RegisterLoggerBuilder(b)
+	if got := audit.GetLoggerBuilder("asking"); got != b {
+		t.Errorf("GetLoggerBuilder = %v", got)
+	}
+}

@@ -49,12 +49,13 @@ var registry struct {
 // RegisterChannelCredentials registers c for bootstrap files that are read from now on. Names
 // are case-sensitive. c replaces credentials that are already registered under the same name.
 func RegisterChannelCredentials(c ChannelCredentials) {
+	name := c.Name()
 	registry.Lock()
 	defer registry.Unlock()
 	if registry.channel == nil {
 		registry.channel = make(map[string]ChannelCredentials)
 	}
-	registry.channel[c.Name()] = c
+	registry.channel[name] = c
 }
 
 // GetChannelCredentials returns the credentials registered under name, or nil if there are
@@ -68,12 +69,13 @@ func GetChannelCredentials(name string) ChannelCredentials {
 // RegisterCallCredentials registers call credentials in the way that
 // RegisterChannelCredentials registers channel credentials.
 func RegisterCallCredentials(c CallCredentials) {
+	name := c.Name()
 	registry.Lock()
 	defer registry.Unlock()
 	if registry.call == nil {
 		registry.call = make(map[string]CallCredentials)
 	}
-	registry.call[c.Name()] = c
+	registry.call[name] = c
 }
 
 // GetCallCredentials returns the credentials registered under name, or nil if there are none.

@@ -112,3 +112,30 @@ func TestBuiltin(t *testing.T) {
 		}
 	}
 }
+
+// asking is a kind of credentials whose Name looks at the registry.
+type asking struct{}
+
+func (asking) Name() string {
+	GetChannelCredentials("asking")
+	GetCallCredentials("asking")
+	return "asking"
+}
+
+type askingChannel struct{ asking }
+
+func (askingChannel) Build(json.RawMessage) (credentials.Bundle, func(), error) { return nil, nil, nil }
+
+type askingCall struct{ asking }
+
+func (askingCall) Build(json.RawMessage) (credentials.PerRPCCredentials, func(), error) {
+	return nil, nil, nil
+}
+
+func TestNameAsksRegistry(t *testing.T) {
+	RegisterChannelCredentials(askingChannel{})
+	RegisterCallCredentials(askingCall{})
+	if GetChannelCredentials("asking") != (askingChannel{}) || GetCallCredentials("asking") != (askingCall{}) {
+		t.Error("they are not registered")
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"google.golang.org/grpc/internal/shared"
 )
 
 // Builder makes providers of one kind.
@@ -36,7 +38,18 @@ func NewBuildableConfig(name string, config []byte, start func(BuildOptions) Pro
 // provider. The caller must close the provider that it got; closing the last one closes
 // the underlying provider.
 func (bc *BuildableConfig) Build(opts BuildOptions) (Provider, error) {
-	return inUse.get(bc, opts)
+	key := storeKey{name: bc.name, config: string(bc.config), opts: opts}
+	p, release, err := inUse.Use(key, func() (Provider, func(), error) {
+		p := bc.start(opts)
+		if p == nil {
+			return nil, nil, fmt.Errorf("certprovider: %v could not be built with %+v", bc, opts)
+		}
+		return p, p.Close, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &handle{shared: p, release: release}, nil
 }
 
 // String returns the name and the configuration.
@@ -52,9 +65,10 @@ var builders = struct {
 // Register registers a builder by its name. It replaces a builder that was registered by the
 // same name. It is meant for init functions.
 func Register(b Builder) {
+	name := b.Name()
 	builders.Lock()
 	defer builders.Unlock()
-	builders.byName[b.Name()] = b
+	builders.byName[name] = b
 }
 
 // ParseConfig returns the configuration that the builder with this name makes of config.
@@ -82,60 +96,18 @@ func GetProvider(name string, config any, opts BuildOptions) (Provider, error) {
 }
 
 // inUse has all providers that have been built and not yet closed.
-var inUse = store{providers: make(map[storeKey]*shared)}
+var inUse shared.Values[storeKey, Provider]
 
 type storeKey struct {
 	name, config string
 	opts         BuildOptions
 }
 
-type store struct {
-	mu        sync.Mutex
-	providers map[storeKey]*shared
-}
-
-// shared is a provider with the number of its handles, refs, which the store's lock guards.
-type shared struct {
-	Provider
-	key  storeKey
-	refs int
-}
-
-func (s *store) get(bc *BuildableConfig, opts BuildOptions) (Provider, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := storeKey{name: bc.name, config: string(bc.config), opts: opts}
-	p := s.providers[key]
-	if p == nil {
-		started := bc.start(opts)
-		if started == nil {
-			return nil, fmt.Errorf("certprovider: %v could not be built with %+v", bc, opts)
-		}
-		p = &shared{Provider: started, key: key}
-		s.providers[key] = p
-	}
-	p.refs++
-	return &handle{store: s, shared: p}, nil
-}
-
-func (s *store) release(p *shared) {
-	s.mu.Lock()
-	p.refs--
-	last := p.refs == 0
-	if last {
-		delete(s.providers, p.key)
-	}
-	s.mu.Unlock()
-	if last {
-		p.Close()
-	}
-}
-
 // handle is what Build returns: one reference to a shared provider.
 type handle struct {
-	store  *store
-	shared *shared
-	closed atomic.Bool
+	shared  Provider
+	release func()
+	closed  atomic.Bool
 }
 
 func (h *handle) KeyMaterial(ctx context.Context) (*KeyMaterial, error) {
@@ -146,9 +118,8 @@ func (h *handle) KeyMaterial(ctx context.Context) (*KeyMaterial, error) {
 }
 
 func (h *handle) Close() {
-	if !h.closed.Swap(true) {
-		h.store.release(h.shared)
-	}
+	h.closed.Store(true)
+	h.release()
 }
 
 // unregisteredError is the name of a builder that is not registered. Code that reads a

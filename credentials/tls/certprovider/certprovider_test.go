@@ -71,6 +71,13 @@ type provider struct {
 	closed *int
 }
 
+// filled returns a Distributor that has something.
+func filled() *Distributor {
+	d := NewDistributor()
+	d.Set(&KeyMaterial{}, nil)
+	return d
+}
+
 func (p provider) Close() { *p.closed++ }
 
 // builder counts what its providers do.
@@ -88,9 +95,7 @@ func (b *builder) ParseConfig(config any) (*BuildableConfig, error) {
 			return nil
 		}
 		b.started++
-		d := NewDistributor()
-		d.Set(&KeyMaterial{}, nil)
-		return provider{d, &b.closed}
+		return provider{filled(), &b.closed}
 	}), nil
 }
 
@@ -128,8 +133,8 @@ func TestSharing(t *testing.T) {
 	get("a", BuildOptions{}).Close()
 	other.Close()
 	named.Close()
-	if b.started != 4 || b.closed != 4 || len(inUse.providers) != 0 {
-		t.Errorf("%d started, %d closed, %d in use", b.started, b.closed, len(inUse.providers))
+	if b.started != 4 || b.closed != 4 || inUse.Len() != 0 {
+		t.Errorf("%d started, %d closed, %d in use", b.started, b.closed, inUse.Len())
 	}
 }
 
@@ -143,5 +148,43 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := GetProvider("test", "a", BuildOptions{CertName: "none"}); err == nil || !strings.Contains(err.Error(), "test:a") {
 		t.Error(err)
+	}
+}
+
+// asking is a builder that looks at the registry, and whose providers use others of the same kind.
+type asking struct{}
+
+func (*asking) Name() string {
+	_, _ = ParseConfig("asking", "")
+	return "asking"
+}
+
+func (*asking) ParseConfig(config any) (*BuildableConfig, error) {
+	text, _ := config.(string)
+	return NewBuildableConfig("asking", []byte(text), func(opts BuildOptions) Provider {
+		if text == "" {
+			return provider{filled(), new(int)}
+		}
+		inner, err := GetProvider("asking", text[1:], opts)
+		if err != nil {
+			return nil
+		}
+		return inner
+	}), nil
+}
+
+// TestProviderOfProviders: a provider may get others while it is built.
+func TestProviderOfProviders(t *testing.T) {
+	Register(&asking{})
+	p, err := GetProvider("asking", "xx", BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.KeyMaterial(t.Context()); err != nil {
+		t.Error(err)
+	}
+	p.Close()
+	if inUse.Len() != 0 {
+		t.Errorf("%d in use", inUse.Len())
 	}
 }

@@ -4,27 +4,19 @@ package grpcservice
 
 import (
 	"fmt"
-	"sync"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/internal/shared"
 )
 
 // Channels is a set of shared channels to services. A channel is closed when its last use ends.
 // The methods are safe for concurrent use. The zero value is empty.
 type Channels struct {
-	mu    sync.Mutex
-	byKey map[string]*channel
+	byKey shared.Values[string, *grpc.ClientConn]
 }
 
 // Default is the set of the process.
 var Default Channels
-
-// channel is a channel with the number of its users. Channels.mu guards users.
-type channel struct {
-	cc    *grpc.ClientConn
-	done  func() // releases the credentials
-	users int
-}
 
 // Lease is one use of a channel.
 type Lease struct {
@@ -41,41 +33,18 @@ func (l *Lease) Close() error {
 // Open returns a use of the channel to a service. It makes the channel if there is none. It does
 // not wait for a connection.
 func (c *Channels) Open(s *Service) (*Lease, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ch := c.byKey[s.key]
-	if ch == nil {
-		var err error
-		if ch, err = dial(s); err != nil {
-			return nil, err
-		}
-		if c.byKey == nil {
-			c.byKey = make(map[string]*channel)
-		}
-		c.byKey[s.key] = ch
+	cc, release, err := c.byKey.Use(s.key, func() (*grpc.ClientConn, func(), error) { return dial(s) })
+	if err != nil {
+		return nil, err
 	}
-	ch.users++
-	return &Lease{ClientConn: ch.cc, close: sync.OnceFunc(func() { c.release(s.key, ch) })}, nil
+	return &Lease{ClientConn: cc, close: release}, nil
 }
 
-func (c *Channels) release(key string, ch *channel) {
-	c.mu.Lock()
-	ch.users--
-	last := ch.users == 0
-	if last {
-		delete(c.byKey, key)
-	}
-	c.mu.Unlock()
-	if last {
-		_ = ch.cc.Close()
-		ch.done()
-	}
-}
-
-func dial(s *Service) (*channel, error) {
+// dial also returns a function that closes the channel and releases its credentials.
+func dial(s *Service) (*grpc.ClientConn, func(), error) {
 	bundle, calls, done, err := s.credentials.Credentials()
 	if err != nil {
-		return nil, fmt.Errorf("credentials for %q: %w", s.Target, err)
+		return nil, nil, fmt.Errorf("credentials for %q: %w", s.Target, err)
 	}
 	options := []grpc.DialOption{grpc.WithCredentialsBundle(bundle)}
 	for _, c := range calls {
@@ -84,7 +53,10 @@ func dial(s *Service) (*channel, error) {
 	cc, err := grpc.NewClient(s.Target, options...)
 	if err != nil {
 		done()
-		return nil, err
+		return nil, nil, err
 	}
-	return &channel{cc: cc, done: done}, nil
+	return cc, func() {
+		_ = cc.Close()
+		done()
+	}, nil
 }

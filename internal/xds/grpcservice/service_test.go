@@ -13,7 +13,6 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/grpc_service/channel_credentials/google_default/v3" // in texts
 	_ "github.com/envoyproxy/go-control-plane/envoy/extensions/grpc_service/channel_credentials/insecure/v3"
-	"github.com/spiffe/go-spiffe/v2/bundle/spiffebundle"
 	"google.golang.org/grpc/credentials/tls/certprovider"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/xds/bootstrap"
@@ -175,14 +174,14 @@ func TestChannels(t *testing.T) {
 		t.Error("shared wrongly")
 	}
 	for i, l := range leases {
-		if len(c.byKey) != 2-i/2 {
-			t.Errorf("%d channels after %d", len(c.byKey), i)
+		if c.byKey.Len() != 2-i/2 {
+			t.Errorf("%d channels after %d", c.byKey.Len(), i)
 		}
 		l.Close()
 		l.Close()
 	}
-	if len(c.byKey) != 0 {
-		t.Errorf("%d channels are left", len(c.byKey))
+	if c.byKey.Len() != 0 {
+		t.Errorf("%d channels are left", c.byKey.Len())
 	}
 	if err := leases[2].Invoke(context.Background(), "/a/b", nil, nil); err == nil {
 		t.Error("a closed channel is used")
@@ -194,11 +193,8 @@ func TestNoMaterial(t *testing.T) {
 	roots, empty := certprovider.NewDistributor(), certprovider.NewDistributor()
 	roots.Set(&certprovider.KeyMaterial{Roots: x509.NewCertPool()}, nil)
 	empty.Set(nil, nil)
-	both := certprovider.NewDistributor()
-	both.Set(&certprovider.KeyMaterial{Roots: x509.NewCertPool(), SPIFFEBundleMap: map[string]*spiffebundle.Bundle{}}, nil)
 	for name, p := range map[string]*provided{
 		"no roots": {roots: closing{empty}}, "no identity": {roots: closing{roots}, identity: closing{empty}},
-		"a bundle map": {roots: closing{both}},
 	} {
 		if _, _, err := p.ClientHandshake(t.Context(), "a", nil); err == nil || !strings.Contains(err.Error(), "the certificate provider has ") {
 			t.Errorf("%s: %v", name, err)

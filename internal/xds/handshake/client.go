@@ -39,40 +39,48 @@ type Client struct {
 // Set takes over the settings of the cluster; t is nil if it has none. If a certificate provider cannot be
 // built, handshakes fail with the error that Set returns, until Set is called again and succeeds. They use
 // neither the settings before nor the fallback credentials, as both may be weaker than what the control plane
-// asks for. After Close Set does nothing.
+// asks for. After Close Set does nothing. Only one call of Set may run at a time.
 func (c *Client) Set(t *resource.ClientTLS, all Providers) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.stopped || c.err == nil && sameTLS(c.config, t) {
+	if c.keeps(t) {
 		return nil
 	}
 	var s *source
 	var err error
-	if t != nil {
+	if t != nil { // building a provider may take long: handshakes do not wait
 		if s, err = newSource(t.Identity, t.Roots, all); err == nil {
 			s.config = clientConfig(t)
 		}
 	}
-	c.replaceLocked(s)
-	c.config, c.err = t, err
+	c.replace(t, s, err).Close()
 	return err
 }
 
-func (c *Client) replaceLocked(s *source) {
-	if c.source != nil {
-		c.source.Close()
+// keeps reports whether Set has nothing to do for t.
+func (c *Client) keeps(t *resource.ClientTLS) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopped || c.err == nil && sameTLS(c.config, t)
+}
+
+// replace returns the source that is not needed any more, or nil.
+func (c *Client) replace(t *resource.ClientTLS, s *source, err error) *source {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return s
 	}
-	c.source = s
+	old := c.source
+	c.config, c.source, c.err = t, s, err
+	return old
 }
 
 // Close releases the certificates. Handshakes that begin later fail if they need any.
 func (c *Client) Close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.stopped = true
-	if c.source != nil {
-		c.source.Close()
-	}
+	s := c.source
+	c.mu.Unlock()
+	s.Close()
 }
 
 func sameTLS(a, b *resource.ClientTLS) bool {

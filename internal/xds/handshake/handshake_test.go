@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -286,6 +287,99 @@ func TestBuildFailsOnce(t *testing.T) {
 	s.Close()
 	if built, closed := identity.builds.Load(), identity.closed.Load(); builds != 2 || built != 2 || closed != 2 {
 		t.Errorf("built %d times; the other one is built %d times and closed %d times", builds, built, closed)
+	}
+}
+
+// slowly makes a configuration whose provider, p, is built only when something comes from proceed. Each build sends
+// something to begun first.
+func slowly(t testing.TB, p certprovider.Provider) (config *certprovider.BuildableConfig, begun, proceed chan struct{}) {
+	begun, proceed = make(chan struct{}), make(chan struct{})
+	return certprovider.NewBuildableConfig(t.Name()+"slow", nil, func(certprovider.BuildOptions) certprovider.Provider {
+		begun <- struct{}{}
+		<-proceed
+		return p
+	}), begun, proceed
+}
+
+// TestClientWhileBuilding: a provider that takes long to be built delays neither handshakes nor Close.
+func TestClientWhileBuilding(t *testing.T) {
+	roots, broken := newInstance(nil), errors.New("broken")
+	roots.Set(nil, broken)
+	providers := all(t, map[string]*instance{"roots": roots})
+	late := newInstance(nil)
+	config, begun, proceed := slowly(t, late)
+	providers["late"] = config
+	c := &Client{}
+	if err := c.Set(&resource.ClientTLS{Roots: cert("roots")}, providers); err != nil {
+		t.Fatal(err)
+	}
+	set := make(chan error)
+	go func() { set <- c.Set(&resource.ClientTLS{Roots: cert("late")}, providers) }()
+	<-begun
+	raw, _ := pair(t)
+	if _, _, ok, err := c.Handshake(t.Context(), "", raw); !ok || !errors.Is(err, broken) || !c.Secured() {
+		t.Errorf("%t, %v", ok, err)
+	}
+	c.Close()
+	close(proceed)
+	if err := <-set; err != nil {
+		t.Error(err)
+	}
+	if before, after := roots.closed.Load(), late.closed.Load(); before != 1 || after != 1 {
+		t.Errorf("closed %d times before and %d times after the update", before, after)
+	}
+}
+
+// TestServerWhileBuilding: a handshake waits for a provider that takes long to be built no longer than it may. The next one
+// waits for the same one. Close does not wait.
+func TestServerWhileBuilding(t *testing.T) {
+	late := newInstance(nil)
+	config, begun, proceed := slowly(t, late)
+	s := NewServer(&resource.ServerTLS{Identity: cert("late")}, Providers{"late": config})
+	ctx, cancel := context.WithCancel(t.Context())
+	results := make(chan error)
+	handshake := func(ctx context.Context) {
+		_, raw := pair(t)
+		_, _, err := s.Handshake(ctx, raw)
+		results <- err
+	}
+	go handshake(ctx)
+	<-begun
+	cancel()
+	if err := <-results; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	go handshake(t.Context())
+	s.Close()
+	close(proceed)
+	if err := <-results; err != errClosed {
+		t.Error(err)
+	}
+	<-s.built.done
+	if n := late.closed.Load(); n != 1 {
+		t.Errorf("closed %d times", n)
+	}
+}
+
+// TestServerBuilderExits: a builder that ends its goroutine, as t.Fatal does, fails the handshake, and the next one tries it
+// again.
+func TestServerBuilderExits(t *testing.T) {
+	builds := 0
+	config := certprovider.NewBuildableConfig(t.Name(), nil, func(certprovider.BuildOptions) certprovider.Provider {
+		builds++
+		runtime.Goexit()
+		return nil
+	})
+	s := NewServer(&resource.ServerTLS{Identity: cert("late")}, Providers{"late": config})
+	defer s.Close()
+	for range 2 {
+		_, raw := pair(t)
+		if _, _, err := s.Handshake(t.Context(), raw); err != errUnbuilt {
+			t.Error(err)
+		}
+	}
+	if builds != 2 {
+		t.Errorf("%d builds", builds)
 	}
 }
 

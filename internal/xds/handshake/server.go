@@ -14,7 +14,10 @@ import (
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
-var errClosed = errors.New("xds: the configuration of the connection's security is no longer in use")
+var (
+	errClosed  = errors.New("xds: the configuration of the connection's security is no longer in use")
+	errUnbuilt = errors.New("xds: the builder of a certificate provider has not returned")
+)
 
 // Server has the security settings for the connections of a filter chain. The first
 // connection builds the certificate providers. If that fails, the next one tries it again.
@@ -24,8 +27,15 @@ type Server struct {
 	all    Providers
 
 	mu     sync.Mutex
-	source *source // nil until it is built
+	built  *built // nil until it is needed, and after it has failed
 	closed bool
+}
+
+// built is a source that a goroutine of its own builds, as that may take longer than handshakes may wait.
+type built struct {
+	done   chan struct{} // closed when it is built, or has failed
+	source *source       // Server.mu guards it until done is closed
+	err    error         // immutable once done is closed
 }
 
 // NewServer returns the Server of a filter chain.
@@ -34,32 +44,71 @@ func NewServer(t *resource.ServerTLS, all Providers) *Server { return &Server{co
 // Close releases the certificates. Handshakes that begin later fail.
 func (s *Server) Close() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
-	if s.source != nil {
-		s.source.Close()
+	var old *source
+	if s.built != nil {
+		old = s.built.source
+	}
+	s.mu.Unlock()
+	old.Close()
+}
+
+// use waits for the source, and keeps it open until its done is called.
+func (s *Server) use(ctx context.Context) (*source, error) {
+	b, err := s.begun(ctx)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-b.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if b.err == nil && !b.source.use() {
+		return nil, errClosed
+	}
+	return b.source, b.err
+}
+
+// begun returns the source, which may not be built yet.
+func (s *Server) begun(ctx context.Context) (*built, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, errClosed
+	case s.built == nil && ctx.Err() != nil: // those that have waited too long do not build a slow provider once more
+		return nil, ctx.Err()
+	case s.built == nil:
+		s.built = &built{done: make(chan struct{})}
+		go s.build(s.built)
+	}
+	return s.built, nil
+}
+
+func (s *Server) build(b *built) {
+	defer close(b.done)
+	var made *source
+	err := errUnbuilt
+	defer func() { s.settle(b, made, err).Close() }() // also if a builder ends the goroutine
+	if made, err = newSource(s.config.Identity, s.config.Roots, s.all); err == nil {
+		made.config = s.tlsConfig
 	}
 }
 
-func (s *Server) use(ctx context.Context) (*source, error) {
+// settle stores what was built. It returns it if it is not needed any more, and otherwise nil.
+func (s *Server) settle(b *built, made *source, err error) *source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errClosed
+		b.err = errClosed
+		return made
 	}
-	if ctx.Err() != nil { // those that have waited too long do not build a slow provider once more
-		return nil, ctx.Err()
+	if err != nil {
+		s.built = nil
 	}
-	if s.source == nil {
-		source, err := newSource(s.config.Identity, s.config.Roots, s.all)
-		if err != nil {
-			return nil, err
-		}
-		source.config = s.tlsConfig
-		s.source = source
-	}
-	s.source.use()
-	return s.source, nil
+	b.source, b.err = made, err
+	return nil
 }
 
 // Handshake secures a connection. It waits for certificates that have not been read yet. It

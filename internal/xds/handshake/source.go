@@ -99,8 +99,12 @@ func (s *source) done() {
 	}
 }
 
-// Close closes the providers, as soon as the source is not in use.
+// Close closes the providers, as soon as the source is not in use. s may be nil. Close calls code of the program, so
+// its caller must hold no lock.
 func (s *source) Close() {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	last := !s.closed && s.users == 0
 	s.closed = true

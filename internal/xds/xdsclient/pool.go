@@ -9,6 +9,7 @@ import (
 	estats "google.golang.org/grpc/experimental/stats"
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/shared"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/client"
 	"google.golang.org/grpc/internal/xds/httpfilter"
@@ -31,17 +32,17 @@ type Options struct {
 
 // Pool is a set of shared Clients, which have names. It is safe for concurrent use.
 type Pool struct {
-	options Options
+	options  Options
+	channels shared.Values[string, *transport] // by bootstrap.Server.Key
 
-	mu       sync.Mutex
+	mu       sync.Mutex        // not held while credentials are made or a bootstrap file is read
 	fallback *bootstrap.Config // for use if the environment has none
 	clients  map[string]*pooled
-	channels map[string]*channel // by bootstrap.Server.Key
 }
 
 // NewPool returns an empty Pool.
 func NewPool(o Options) *Pool {
-	return &Pool{options: o, clients: make(map[string]*pooled), channels: make(map[string]*channel)}
+	return &Pool{options: o, clients: make(map[string]*pooled)}
 }
 
 // Default returns the Pool of the process, which the environment configures.
@@ -68,12 +69,6 @@ type pooled struct {
 	users   int
 }
 
-// channel is a connection with the number of Clients that use it. The Pool's mu guards users.
-type channel struct {
-	*transport
-	users int
-}
-
 // SetFallback sets the bootstrap configuration to use if the environment has none, as package
 // googledirectpath does on Google's platform. While there are Clients it does not replace a
 // fallback that is set already.
@@ -85,8 +80,9 @@ func (p *Pool) SetFallback(b *bootstrap.Config) {
 	}
 }
 
-// bootstrapLocked returns the bootstrap configuration to use.
-func (p *Pool) bootstrapLocked() (*bootstrap.Config, error) {
+// bootstrap returns the bootstrap configuration to use. Reading it calls code of the program, such as that of channel
+// credentials.
+func (p *Pool) bootstrap() (*bootstrap.Config, error) {
 	if p.options.Bootstrap != nil {
 		return p.options.Bootstrap, nil
 	}
@@ -94,8 +90,11 @@ func (p *Pool) bootstrapLocked() (*bootstrap.Config, error) {
 		File: envconfig.XDSBootstrapFile, Text: envconfig.XDSBootstrapConfig,
 		CallCreds: envconfig.XDSCallCreds, Services: envconfig.XDSExtProcOnClient,
 	}
-	if where.File == "" && where.Text == "" && p.fallback != nil {
-		return p.fallback, nil
+	p.mu.Lock()
+	fallback := p.fallback
+	p.mu.Unlock()
+	if where.File == "" && where.Text == "" && fallback != nil {
+		return fallback, nil
 	}
 	return bootstrap.Read(where)
 }
@@ -117,31 +116,40 @@ func (p *Pool) Client(name string, handlers []stats.Handler, others ...estats.Me
 
 // use returns the Client with this name, which stays open until release is called.
 func (p *Pool) use(name string) (u *pooled, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u = p.clients[name]
-	if u == nil {
-		if u, err = p.newLocked(name); err != nil {
-			return nil, err
-		}
-		p.clients[name] = u
+	if u = p.another(name, nil); u != nil {
+		return u, nil
 	}
-	u.users++
-	return u, nil
-}
-
-func (p *Pool) newLocked(name string) (*pooled, error) {
-	b, err := p.bootstrapLocked()
+	b, err := p.bootstrap()
 	if err != nil {
 		return nil, err
 	}
+	return p.another(name, b), nil
+}
+
+// another returns another use of the Client with this name. If there is none, it makes one, or returns nil if b is nil.
+func (p *Pool) another(name string, b *bootstrap.Config) *pooled {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.clients[name]
+	if u == nil && b == nil {
+		return nil
+	}
+	if u == nil {
+		u = p.newClient(name, b)
+		p.clients[name] = u
+	}
+	u.users++
+	return u
+}
+
+func (p *Pool) newClient(name string, b *bootstrap.Config) *pooled {
 	u := &pooled{client: &Client{}, metrics: newMetrics(name)}
 	config := p.options.Client
 	config.Bootstrap, config.Dial, config.Metrics, config.Logger = b, p.dial, u.metrics, logger
 	u.client.types(b, p.options.Features, p.options.Filters)
 	u.client.Client = client.New(config)
 	u.metrics.client = u.client.Client
-	return u, nil
+	return u
 }
 
 func (p *Pool) release(name string, u *pooled) {
@@ -170,38 +178,24 @@ func (p *Pool) Clients() map[string]*Client {
 
 // dial returns a connection to a server. Clients share the connection.
 func (p *Pool) dial(s *bootstrap.Server) (client.Transport, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := p.channels[s.Key()]
-	if c == nil {
+	t, release, err := p.channels.Use(s.Key(), func() (*transport, func(), error) {
 		t, err := dial(s)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		c = &channel{transport: t}
-		p.channels[s.Key()] = c
+		return t, t.Close, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	c.users++
-	return &lease{channel: c, pool: p, key: s.Key()}, nil
+	return &lease{transport: t, release: release}, nil
 }
 
-// lease is the use of a channel by one Client.
+// lease is the use of a connection by one Client.
 type lease struct {
-	*channel
-	pool *Pool
-	key  string
+	*transport
+	release func()
 }
 
-// Close ends this use of the channel, and closes the channel if it was the last use.
-func (l *lease) Close() {
-	l.pool.mu.Lock()
-	l.users--
-	last := l.users == 0
-	if last {
-		delete(l.pool.channels, l.key)
-	}
-	l.pool.mu.Unlock()
-	if last {
-		l.transport.Close()
-	}
-}
+// Close ends this use of the connection, and closes the connection if it was the last use.
+func (l *lease) Close() { l.release() }

@@ -3,15 +3,21 @@
 package xdsclient
 
 import (
+	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/client"
 	"google.golang.org/grpc/stats"
+	xdsbootstrap "google.golang.org/grpc/xds/bootstrap"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
@@ -64,6 +70,40 @@ func TestNoBootstrap(t *testing.T) {
 		t.Error(c.Bootstrap())
 	}
 	release()
+}
+
+// asking are channel credentials whose Build uses the Pool.
+type asking struct{ pool *Pool }
+
+func (asking) Name() string { return "asking" }
+
+func (a asking) Build(json.RawMessage) (credentials.Bundle, func(), error) {
+	a.pool.Clients()
+	return insecure.NewBundle(), func() {}, nil
+}
+
+// TestCredentialsAskPool: channel credentials that the program has registered may use the Pool, when a bootstrap
+// configuration is read and when a connection is made.
+func TestCredentialsAskPool(t *testing.T) {
+	defer func(before string) { envconfig.XDSBootstrapConfig = before }(envconfig.XDSBootstrapConfig)
+	envconfig.XDSBootstrapConfig = strings.Replace(text, "insecure", "asking", 1)
+	p := NewPool(Options{})
+	xdsbootstrap.RegisterChannelCredentials(asking{p})
+	c, release, err := p.Client("a", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	for range 2 {
+		l, err := p.dial(c.Bootstrap().Servers[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+	}
+	if n := p.channels.Len(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
 }
 
 // recorder is a stats handler that takes metrics.
