@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/tls/certprovider"
 	"google.golang.org/grpc/internal/xds/bootstrap"
+	"google.golang.org/grpc/internal/xds/handshake"
 )
 
 // certificate is a certificate of a certificate provider instance.
@@ -92,13 +93,13 @@ func (p *provided) ClientHandshake(ctx context.Context, authority string, conn n
 	if err != nil {
 		return nil, nil, err
 	}
-	if roots != nil && roots.SPIFFEBundleMap != nil { // Roots must not be used beside it
-		return nil, nil, errors.New("the certificate provider has a SPIFFE bundle map, which a gRPC service's TLS can't use")
-	}
-	if roots == nil || roots.Roots == nil { // nil would mean the system's roots
+	if roots == nil || roots.Roots == nil && roots.SPIFFEBundleMap == nil { // nil would mean the system's roots
 		return nil, nil, errors.New("the certificate provider has no roots")
 	}
 	c := &tls.Config{RootCAs: roots.Roots, MinVersion: tls.VersionTLS12}
+	if roots.SPIFFEBundleMap != nil { // Roots must not be used beside it (A87)
+		c.InsecureSkipVerify, c.VerifyConnection = true, handshake.VerifyServer(roots, hostOf(authority)) //nolint:gosec // VerifyConnection does
+	}
 	if p.identity != nil {
 		identity, err := p.identity.KeyMaterial(ctx)
 		if err != nil {
@@ -110,4 +111,12 @@ func (p *provided) ClientHandshake(ctx context.Context, authority string, conn n
 		c.Certificates = identity.Certs
 	}
 	return credentials.NewTLS(c).ClientHandshake(ctx, authority, conn)
+}
+
+// hostOf returns an authority without its port.
+func hostOf(authority string) string {
+	if host, _, err := net.SplitHostPort(authority); err == nil {
+		return host
+	}
+	return authority
 }

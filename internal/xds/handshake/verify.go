@@ -83,6 +83,18 @@ func (v *verifier) server(state tls.ConnectionState) error {
 	}
 }
 
+// VerifyServer returns what checks, as tls.Config.VerifyConnection, that a server's certificate is trusted by m, which may
+// have a bundle map (A87), and that it is for name.
+func VerifyServer(m *certprovider.KeyMaterial, name string) func(tls.ConnectionState) error {
+	v := &verifier{roots: rootsOf(m)}
+	return func(state tls.ConnectionState) error {
+		if err := v.server(state); err != nil {
+			return err
+		}
+		return state.PeerCertificates[0].VerifyHostname(name)
+	}
+}
+
 // client verifies a client's certificate if there is one. crypto/tls checks whether there
 // must be one.
 func (v *verifier) client(state tls.ConnectionState) error {
