@@ -25,7 +25,7 @@ type oneSubchannel struct {
 const stalls = "stalls"
 
 // connectOne returns a subchannel for addr that was told to connect.
-func connectOne(t *testing.T, addr string) *oneSubchannel {
+func connectOne(t *testing.T, addr string, opts ...DialOption) *oneSubchannel {
 	t.Helper()
 	sub := &oneSubchannel{dials: make(chan string, 10), states: make(chan connectivity.State, 10)}
 	made := make(chan error, 1)
@@ -36,14 +36,14 @@ func connectOne(t *testing.T, addr string) *oneSubchannel {
 		})
 		made <- err
 		return err
-	}, WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+	}, append(opts, WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		sub.dials <- addr
 		if addr == stalls {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
 		return new(net.Dialer).DialContext(ctx, "tcp", addr)
-	}))
+	}))...)
 	cc.Connect()
 	if err := within(t, made, "the subchannel"); err != nil {
 		t.Fatal(err)

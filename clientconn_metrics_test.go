@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -20,8 +21,9 @@ import (
 // counter is a stats handler that takes metrics.
 type counter struct {
 	estats.UnimplementedMetricsRecorder
-	mu   sync.Mutex
-	seen []string
+	mu     sync.Mutex
+	seen   []string
+	during func(record string) // called while something is recorded; nil: nothing
 }
 
 func (*counter) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
@@ -31,8 +33,11 @@ func (*counter) HandleConn(context.Context, stats.ConnStats)                    
 
 func (c *counter) note(name string, n int64, labels []string) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.seen = append(c.seen, fmt.Sprintf("%s %+d %q", name, n, labels[1:]))
+	c.mu.Unlock()
+	if c.during != nil {
+		c.during(fmt.Sprintf("%s %+d", name, n))
+	}
 }
 
 func (c *counter) RecordInt64Count(h *estats.Int64CountHandle, n int64, labels ...string) {
@@ -89,4 +94,104 @@ func TestSubchannelLabels(t *testing.T) {
 		`grpc.subchannel.open_connections -1 ["service" "NoSecurity" "here"]`,
 		`grpc.subchannel.connection_attempts_failed +1 ["service" "here"]`,
 	)
+}
+
+// These are records of a subchannel.
+const (
+	madeRecord   = "grpc.subchannel.connection_attempts_succeeded +1"
+	openRecord   = "grpc.subchannel.open_connections +1"
+	lostRecord   = "grpc.subchannel.disconnections +1"
+	goneRecord   = "grpc.subchannel.open_connections -1"
+	failedRecord = "grpc.subchannel.connection_attempts_failed +1"
+)
+
+// TestRecorderUsesItsChannel: recorders are the program's, and are called without the lock of the subchannel, in order.
+func TestRecorderUsesItsChannel(t *testing.T) {
+	s := newRestartable(t)
+	var cc *ClientConn
+	records := make(chan string, 100)
+	c := &counter{during: func(record string) {
+		cc.ResetConnectBackoff() // takes the lock
+		records <- record
+	}}
+	cc = newTestClient(t, s.addr, WithStatsHandler(c), quickBackoff)
+	c.connectAndFail(t, s, cc)
+	<-s.done
+	s.start()
+	if err := call(testContext(t), cc, "x", WaitForReady(true)); err != nil {
+		t.Fatal(err)
+	}
+	cc.Close()
+	close(records)
+	got := slices.Compact(slices.Collect(func(yield func(string) bool) { // failures are repeated
+		for record := range records {
+			yield(record)
+		}
+	}))
+	if want := []string{madeRecord, openRecord, lostRecord, goneRecord, failedRecord, madeRecord, openRecord, lostRecord, goneRecord}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestRecorderClosesItsChannel closes the channel from within each kind of record.
+func TestRecorderClosesItsChannel(t *testing.T) {
+	all := []string{madeRecord, openRecord, lostRecord, goneRecord, failedRecord}
+	for i, in := range all {
+		s := newRestartable(t)
+		var cc *ClientConn
+		records := make(chan string, 100)
+		c := &counter{during: func(record string) {
+			if record == in {
+				cc.Close()
+			}
+			records <- record
+		}}
+		cc = newTestClient(t, s.addr, WithStatsHandler(c), quickBackoff)
+		if err := call(testContext(t), cc, "x"); (err != nil) != (i < 2) {
+			t.Errorf("%s: %v", in, err)
+		}
+		s.srv.Stop()
+		if in == failedRecord {
+			awaitState(t, cc, connectivity.Idle)
+			cc.Connect()
+		}
+		for _, want := range all[:max(i+1, 4)] {
+			if got := within(t, records, want); got != want {
+				t.Errorf("%s: %s, want %s", in, got, want)
+			}
+		}
+		awaitState(t, cc, connectivity.Shutdown)
+	}
+}
+
+// TestRecorderExits: a recorder that ends the goroutine, as t.FailNow does, leaves the subchannel as any other does.
+func TestRecorderExits(t *testing.T) {
+	s := newRestartable(t)
+	c := &counter{during: func(record string) {
+		if record == madeRecord || record == failedRecord {
+			runtime.Goexit()
+		}
+	}}
+	c.connectAndFail(t, s, newTestClient(t, s.addr, WithStatsHandler(c), quickBackoff))
+}
+
+// TestRecorderUsesItsSubchannel does so when addresses change.
+func TestRecorderUsesItsSubchannel(t *testing.T) {
+	one, two := serve(t, newEcho()), serve(t, newEcho())
+	var sub *oneSubchannel
+	records := make(chan string, 10)
+	sub = connectOne(t, one.addr, WithStatsHandler(&counter{during: func(record string) {
+		if record == lostRecord {
+			sub.update([]resolver.Address{{Addr: two.addr}})
+		}
+		records <- record
+	}}))
+	within(t, sub.states, "CONNECTING")
+	within(t, sub.states, "READY")
+	sub.update([]resolver.Address{{Addr: "b"}})
+	for _, want := range []string{madeRecord, openRecord, lostRecord, goneRecord, madeRecord, openRecord} {
+		if got := within(t, records, want); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
 }

@@ -76,6 +76,8 @@ type Link struct {
 	rpcs   int          // how many RPCs use the connection
 	places atomic.Int64 // 1 more than the number of RPCs that the server takes at a time; 0: any number
 
+	counted atomic.Bool // it is among the open connections of the metrics
+
 	ending sync.Mutex // held while tellEnd runs; taken before mu
 	mu     sync.Mutex
 	unfit  bool // it takes no new RPCs

@@ -59,8 +59,8 @@
 // Channel.mu. balancerWrapper.mu comes before those of pickerGate and stateWatch. Some code from outside
 // this package runs with a lock held, and must not call what takes that lock: with idle.mu, a resolver's
 // Build, including what it makes the balancer do, and its Close when the channel goes idle; with
-// selectorTurn.mu, a Selector's Select (the lock is shared by all calls of Select); with the Subchannel's
-// mu, recorders of metrics; with producerSet.mu, a ProducerBuilder's Build.
+// selectorTurn.mu, a Selector's Select (the lock is shared by all calls of Select); with producerSet.mu, a
+// ProducerBuilder's Build.
 //
 // Every call of the policy goes through one queue, balancerWrapper.calls, which has a goroutine
 // only while it is not empty. A channel without RPCs has no goroutine of its own. A subchannel has

@@ -92,10 +92,25 @@ func (l *Link) leave(reason string) {
 	}
 }
 
+// count counts an attempt to connect to addrs that has ended, and l, the connection that was made, unless it is nil.
+// Like all that calls recorders, which are the program's, it is called without a lock, and before the subchannel takes
+// on the state that follows.
+func (sub *Subchannel) count(l *Link, addrs []resolver.Address) {
+	if l == nil {
+		sub.ch.failedToConnect(addrs)
+		return
+	}
+	l.opened()
+	if l.isUnfit() {
+		l.gone()
+	}
+}
+
 // opened counts the connection, which has just been made.
 func (l *Link) opened() {
 	ch, labels := l.sub.ch, backendlabel.Of(*l.addr)
 	attemptsSucceeded.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, labels.Locality)
+	l.counted.Store(true)
 	openConnections.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, l.security(), labels.Locality)
 }
 
@@ -109,20 +124,30 @@ func (ch *Channel) failedToConnect(addrs []resolver.Address) {
 	attemptsFailed.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, labels.Locality)
 }
 
-// gone counts the connection as lost by its subchannel.
-func (l *Link) gone(ch *Channel) {
+// gone counts the connection as lost by its subchannel, unless it is counted already. The reason is the first that
+// became known.
+func (l *Link) gone() {
+	if !l.counted.Swap(false) {
+		return
+	}
+	l.leave(unknown)
 	l.mu.Lock()
 	reason := l.reason
 	l.mu.Unlock()
-	if reason == "" {
-		reason = unknown
-	}
-	labels := backendlabel.Of(*l.addr)
+	ch, labels := l.sub.ch, backendlabel.Of(*l.addr)
 	disconnections.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, labels.Locality, reason)
 	openConnections.Record(ch.opts.Recorders, -1, ch.Name, labels.BackendService, l.security(), labels.Locality)
 }
 
-// security returns the connection's security level, as its credentials report it.
+// retire counts the connection as lost because its subchannel has no use for it, and closes it gracefully.
+func (l *Link) retire() {
+	defer l.client.GracefulClose() // also if a recorder panics
+	l.leave(shutDown)
+	l.gone()
+}
+
+// security returns the connection's security level, as its credentials report it. The names are those of the published
+// module; A94 has others.
 func (l *Link) security() string {
 	if info, ok := l.client.AuthInfo().(interface {
 		GetCommonAuthInfo() credentials.CommonAuthInfo

@@ -60,41 +60,59 @@ func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, re
 	if err != nil && ctx.Err() == nil {
 		sub.ch.setConnErr(err) // before the state changes: a blocking Dial reads it when it sees the state
 	}
+	a := dialed{ctx, l, err, retries, begun, pause}
+	defer sub.settle(&a) // also if a recorder ends the goroutine
+	if ctx.Err() == nil {
+		sub.count(l, addrs)
+	}
+}
+
+// dialed is an attempt to connect that has ended.
+type dialed struct {
+	ctx     context.Context // cancelled if the attempt is superseded
+	l       *Link
+	err     error // why there is no l
+	retries int   // failures before it
+	begun   time.Time
+	pause   time.Duration // from begun until the next attempt, if this one has failed
+}
+
+// settle has the subchannel go on from an attempt to connect.
+func (sub *Subchannel) settle(a *dialed) {
 	sub.mu.Lock()
-	superseded := ctx.Err() != nil
+	superseded := a.ctx.Err() != nil
+	unused := superseded || a.err == nil && a.l.isUnfit() // the connection may be lost before it could be used
 	if !superseded {
 		sub.cancel()
 		sub.cancel = nil
 	}
 	switch {
 	case superseded:
-	case err != nil:
-		sub.ch.failedToConnect(addrs)
-		if sub.retries < retries { // reset during this attempt
-			pause = sub.ch.opts.Backoff.Backoff(sub.retries)
+	case a.err != nil:
+		if sub.retries < a.retries { // reset during this attempt
+			a.pause = sub.ch.opts.Backoff.Backoff(sub.retries)
 		}
-		sub.failLocked(err, pause-time.Since(begun))
-	case l.isUnfit(): // the connection was lost before it could be used
-		l.opened()
-		l.gone(sub.ch)
+		sub.failLocked(a.err, a.pause-time.Since(a.begun))
+	case unused:
 		sub.madeUnfitLocked()
 		sub.idleLocked()
+	case sub.current == nil:
+		sub.succeededLocked(a.l)
+		sub.useLocked(a.l)
 	default:
-		l.opened()
-		if sub.current == nil {
-			sub.succeededLocked(l)
-			sub.useLocked(l)
-		} else {
-			sub.retries = 0
-			sub.addLocked(l)
-		}
+		sub.retries = 0
+		sub.addLocked(a.l)
 	}
 	sub.mu.Unlock()
 	switch {
-	case err != nil && !superseded:
+	case a.err != nil && !superseded:
 		sub.ch.resolveNow()
-	case err == nil && superseded:
-		l.client.Close(errSuperseded)
+	case a.err == nil && superseded:
+		defer a.l.client.Close(errSuperseded)
+		a.l.leave(shutDown)
+		a.l.gone()
+	case a.err == nil && unused:
+		a.l.gone()
 	}
 }
 
@@ -224,11 +242,19 @@ func (sub *Subchannel) idleLocked() {
 // lost removes l from the subchannel. Link.Unusable calls it when l can't be used any more, before
 // the first RPC fails because of that.
 func (sub *Subchannel) lost(l *Link) {
+	defer sub.remove(l) // also if a recorder ends the goroutine
 	sub.mu.Lock()
 	was := sub.owns(l)
+	sub.mu.Unlock()
 	if was {
-		l.gone(sub.ch)
+		l.gone()
 	}
+}
+
+// remove removes l from the subchannel, if it is one of its connections.
+func (sub *Subchannel) remove(l *Link) {
+	sub.mu.Lock()
+	was := sub.owns(l)
 	if was && !sub.promoteLocked(l) {
 		sub.dropLocked()
 		if sub.state != connectivity.Shutdown && !sub.lostEarlyLocked() {
@@ -263,27 +289,22 @@ func (sub *Subchannel) tearDown() {
 	sub.setStateLocked(connectivity.Shutdown, nil)
 	sub.mu.Unlock()
 	for _, l := range links {
-		l.client.GracefulClose()
+		l.retire()
 	}
 	sub.unfollowScale()
 	sub.producers.close()
 	sub.node.Close()
 }
 
-// resignLocked removes all connections from the subchannel and returns them. The caller closes them
-// gracefully.
+// resignLocked removes all connections from the subchannel and returns them. The caller retires them,
+// without the lock.
 func (sub *Subchannel) resignLocked() []*Link {
 	l := sub.current
 	if l == nil {
 		sub.dropLocked()
 		return nil
 	}
-	links := append(sub.dropLocked(), l)
-	for _, l := range links {
-		l.leave(shutDown)
-		l.gone(sub.ch)
-	}
-	return links
+	return append(sub.dropLocked(), l)
 }
 
 // abandonLocked stops an attempt to connect, or the pause after a failed one.

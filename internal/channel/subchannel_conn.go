@@ -50,10 +50,19 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	links := sub.resignLocked()
 	sub.abandonLocked()
 	sub.retries = 0
-	sub.beginLocked()
 	sub.mu.Unlock()
+	defer sub.beginAnew() // also if a recorder ends the goroutine
 	for _, l := range links {
-		l.client.GracefulClose()
+		l.retire()
+	}
+}
+
+// beginAnew starts an attempt to connect to addresses that have changed, unless something else has decided meanwhile.
+func (sub *Subchannel) beginAnew() {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	if sub.state != connectivity.Shutdown && sub.current == nil && sub.cancel == nil {
+		sub.beginLocked()
 	}
 }
 
