@@ -4,6 +4,7 @@ package weightedroundrobin
 
 import (
 	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -62,11 +63,17 @@ func backendService(state resolver.State) string {
 // meter records metrics with the labels of one balancer.
 type meter struct {
 	recorder estats.MetricsRecorder
-	labels   []string // target, locality, backend service
+	labels   []string               // target, locality, backend service
+	queue    *serializer.Serializer // the balancer's, which keeps updates in order
 }
 
-// update records an update of the weights.
-func (m meter) update(r readings) {
+// update records an update of the weights. The caller holds no lock: recorders are the program's.
+func (m meter) update(r readings) { m.queue.Do(func() { m.record(r) }) }
+
+// updateLater records an update for a caller that may hold locks.
+func (m meter) updateLater(r readings) { m.queue.Go(func() { m.record(r) }) }
+
+func (m meter) record(r readings) {
 	for _, w := range r.weights {
 		weights.Record(m.recorder, w, m.labels...)
 	}

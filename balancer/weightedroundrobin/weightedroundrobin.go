@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/balancer/weightedtarget"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/petiole"
+	"google.golang.org/grpc/internal/serializer"
 	iserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
@@ -75,6 +76,8 @@ type weightedRoundRobin struct {
 	cc     balancer.ClientConn
 	target string
 
+	records serializer.Serializer // of the metrics
+
 	// mu is taken in reports of the embedded balancer, so it must not be held in calls of it.
 	mu        sync.Mutex
 	closed    bool
@@ -108,6 +111,7 @@ func (b *weightedRoundRobin) adopt(s resolver.State, c *config) (gone []*endpoin
 	b.meter = meter{
 		recorder: b.cc.MetricsRecorder(),
 		labels:   []string{b.target, weightedtarget.LocalityFromResolverState(s), backendService(s)},
+		queue:    &b.records,
 	}
 	old := b.endpoints
 	b.endpoints = resolver.NewEndpointMap[*endpoint]()
@@ -152,7 +156,7 @@ func (*weightedRoundRobin) OwnsSubConns() {}
 // the picker.
 func (b *weightedRoundRobin) report(s balancer.State) {
 	if p, r := b.renew(s); p != nil {
-		p.meter.update(r)
+		p.meter.updateLater(r) // the embedded balancer calls report with its lock held
 		s.Picker = p
 	}
 	b.cc.UpdateState(s)

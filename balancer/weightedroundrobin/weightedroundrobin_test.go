@@ -256,6 +256,7 @@ func TestRecordersRunUnlocked(t *testing.T) {
 		f := newFixture(t, `{"weightUpdatePeriod": "1s"}`, "a", "b")
 		defer f.lb.Close()
 		lb, n := f.lb.(*weightedRoundRobin), 0
+		synctest.Wait() // for the first pickers' weights
 		unlocked := func(what string, mu *sync.Mutex) {
 			if !mu.TryLock() {
 				t.Errorf("a recorder is called with the %s's lock held", what)
@@ -268,6 +269,7 @@ func TestRecordersRunUnlocked(t *testing.T) {
 			n++
 			unlocked("policy", &lb.mu)
 			unlocked("picker", &lb.picker.mu)
+			lb.ExitIdle() // takes the embedded balancer's locks
 		}
 		f.cc.mu.Unlock()
 		f.rpcs(1, nil)
