@@ -116,8 +116,9 @@ func (b *lb) UpdateClientConnState(s balancer.ClientConnState) error {
 	if !ok {
 		return fmt.Errorf("%w: %s got a configuration of type %T", balancer.ErrBadResolverState, Name, s.BalancerConfig)
 	}
+	fresh := b.serviceFor(config, s.ResolverState)
 	b.mu.Lock()
-	old := b.configure(config, s.ResolverState)
+	old := b.configure(config, s.ResolverState, fresh)
 	tell := make([]*child, 0, len(b.children))
 	for _, c := range b.children {
 		tell = append(tell, c)
@@ -137,13 +138,25 @@ func (b *lb) UpdateClientConnState(s balancer.ClientConnState) error {
 	return first
 }
 
-// configure applies a configuration. It returns the service that it replaces, or nil. The caller
-// must hold mu.
-func (b *lb) configure(config *lbConfig, state resolver.State) (old *service) {
+// serviceFor starts the service of a configuration. It returns nil if the present one stays. It holds no lock: a channel
+// calls the program's code, such as resolvers and credentials.
+func (b *lb) serviceFor(config *lbConfig, state resolver.State) *service {
+	b.mu.Lock()
+	before := b.config
+	b.mu.Unlock()
+	if before != nil && before.sameService(config) {
+		return nil
+	}
+	return startService(b, config, state)
+}
+
+// configure applies a configuration, with a service if that is a fresh one. It returns the service that it replaces, or
+// nil. The caller must hold mu.
+func (b *lb) configure(config *lbConfig, state resolver.State, fresh *service) (old *service) {
 	before := b.config
 	b.config, b.state = config, state
-	if before == nil || !before.sameService(config) {
-		old, b.service = b.service, startService(b, config)
+	if fresh != nil {
+		old, b.service = b.service, fresh
 		b.throttle = throttle{}
 	}
 	b.cache.resize(config.cacheSize, time.Now(), b.release)

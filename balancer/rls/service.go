@@ -9,17 +9,18 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/nesting"
 	"google.golang.org/grpc/internal/balancer/ownchannel"
+	"google.golang.org/grpc/resolver"
 )
 
 // startService makes the channel to the service and begins to connect it. It does not wait for the
 // connection.
-func startService(b *lb, config *lbConfig) *service {
+func startService(b *lb, config *lbConfig, state resolver.State) *service {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &service{config: config, ctx: ctx, cancel: cancel, done: make(chan struct{})}
-	if nesting.Of(b.state) >= nesting.Most {
+	if nesting.Of(state) >= nesting.Most {
 		s.err = nesting.ErrTooDeep
 	} else {
-		s.cc, s.err = grpc.NewClient(config.lookupService, options(b, config)...)
+		s.cc, s.err = grpc.NewClient(config.lookupService, options(b, config, state)...)
 	}
 	if s.err != nil {
 		logger.Errorf("the channel to %q: %v", config.lookupService, s.err)
@@ -40,8 +41,8 @@ type below struct {
 // ChannelNesting returns how many channels lie above the service's.
 func (o below) ChannelNesting() int { return o.n }
 
-func options(b *lb, config *lbConfig) []grpc.DialOption {
-	opts := append(ownchannel.Options(b.opts, b.opts.CredsBundle), grpc.WithAuthority(b.opts.Authority), below{n: nesting.Of(b.state) + 1})
+func options(b *lb, config *lbConfig, state resolver.State) []grpc.DialOption {
+	opts := append(ownchannel.Options(b.opts, b.opts.CredsBundle), grpc.WithAuthority(b.opts.Authority), below{n: nesting.Of(state) + 1})
 	if config.serviceConfig != "" {
 		opts = append(opts, grpc.WithDisableServiceConfig(), grpc.WithDefaultServiceConfig(config.serviceConfig))
 	}

@@ -11,8 +11,10 @@ import (
 	"testing/synctest"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/balancer/nesting"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
@@ -50,4 +52,32 @@ func TestServiceOfItself(t *testing.T) {
 			t.Errorf("%d channels", channels)
 		}
 	})
+}
+
+// TestServiceIsMadeUnlocked: making the channel calls the program's code.
+func TestServiceIsMadeUnlocked(t *testing.T) {
+	b := builder{}.Build(&lbtest.ClientConn{}, balancer.BuildOptions{DialCreds: insecure.NewCredentials()}).(*lb)
+	t.Cleanup(b.Close)
+	built := 0
+	r := manual.NewBuilderWithScheme("unlocked")
+	r.BuildCallback = func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) {
+		built++
+		if !b.mu.TryLock() {
+			t.Error("a resolver is built with the balancer's lock held")
+			return
+		}
+		b.mu.Unlock()
+	}
+	resolver.Register(r)
+	config, err := builder{}.ParseConfig([]byte(`{"routeLookupConfig": {"grpcKeybuilders": [{"names": [{"service": "s"}]}],
+		"lookupService": "unlocked:///x", "cacheSizeBytes": "1000"},
+		"childPolicy": [{"rls_test_child": {}}], "childPolicyConfigTargetFieldName": "backend"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := b.UpdateClientConnState(balancer.ClientConnState{BalancerConfig: config}); err != nil || built != 1 {
+			t.Errorf("error %v, %d resolvers", err, built)
+		}
+	}
 }
