@@ -5,6 +5,7 @@
 package done
 
 import (
+	"errors"
 	"sync"
 
 	"google.golang.org/grpc/balancer"
@@ -21,7 +22,7 @@ func WasUnused(info balancer.DoneInfo) bool {
 	if info.Err == nil {
 		return !info.BytesSent
 	}
-	_, isLost := info.Err.(lost)
+	_, isLost := errors.AsType[lost](info.Err) // a policy of the program may wrap what it passes on
 	return isLost
 }
 

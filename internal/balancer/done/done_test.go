@@ -3,6 +3,8 @@
 package done_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -33,5 +35,23 @@ func TestJoin(t *testing.T) {
 	done.Join(a, done.Join(b, c))(info)
 	if want := []string{"a", "b", "a", "b", "c", "a", "b", "c"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestWasUnused(t *testing.T) {
+	err := errors.New("x")
+	for _, tt := range []struct {
+		info balancer.DoneInfo
+		want bool
+	}{
+		{balancer.DoneInfo{}, true},
+		{balancer.DoneInfo{BytesSent: true}, false},
+		{balancer.DoneInfo{Err: err}, false},
+		{balancer.DoneInfo{Err: done.Lost(err)}, true},
+		{balancer.DoneInfo{Err: fmt.Errorf("by a policy: %w", done.Lost(err))}, true},
+	} {
+		if got := done.WasUnused(tt.info); got != tt.want {
+			t.Errorf("%+v: %t", tt.info, got)
+		}
 	}
 }
