@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/metadata"
@@ -30,7 +31,7 @@ type selectFunc struct {
 	f func(ctx context.Context, method string) (rpcconfig.Choice, error)
 }
 
-func (s *selectFunc) Select(ctx context.Context, method string) (rpcconfig.Choice, error) {
+func (s *selectFunc) Select(ctx context.Context, method string, _ *ctxkey.Outgoing) (rpcconfig.Choice, error) {
 	return s.f(ctx, method)
 }
 

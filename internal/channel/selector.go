@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/same"
 	"google.golang.org/grpc/status"
@@ -38,12 +39,13 @@ func (t *selectorTurn) isFor(s rpcconfig.Selector) bool {
 
 // ask calls Select, unless the turn is over. An error is a status.
 func (t *selectorTurn) ask(ctx context.Context, method string) (c rpcconfig.Choice, over bool, err error) {
+	md := ctxkey.OutgoingFrom(ctx) // without the lock: a context is the program's
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.over {
 		return c, true, nil
 	}
-	if c, err = t.selector.Select(ctx, method); err != nil {
+	if c, err = t.selector.Select(ctx, method, md); err != nil {
 		return rpcconfig.Choice{}, false, selectorError(err)
 	}
 	return c, false, nil

@@ -6,12 +6,17 @@ import (
 	"context"
 	"testing"
 
+	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/rpcconfig"
 )
 
-type passing struct{ n int }
+type passing struct {
+	n  int
+	md *ctxkey.Outgoing // the last RPC's
+}
 
-func (*passing) Select(context.Context, string) (rpcconfig.Choice, error) {
+func (p *passing) Select(_ context.Context, _ string, md *ctxkey.Outgoing) (rpcconfig.Choice, error) {
+	p.md = md
 	return rpcconfig.Choice{}, nil
 }
 
@@ -32,8 +37,34 @@ func TestChooseAllocs(t *testing.T) {
 	}
 }
 
+// unlocked is a context that may be asked for a value only while turn has no lock.
+type unlocked struct {
+	context.Context
+	t    *testing.T
+	turn *selectorTurn
+}
+
+func (c unlocked) Value(key any) any {
+	if !c.turn.mu.TryLock() {
+		c.t.Error("a context is asked with the lock held")
+		return nil
+	}
+	c.turn.mu.Unlock()
+	return c.Context.Value(key)
+}
+
+func TestSelectorGetsMetadata(t *testing.T) {
+	p := &passing{}
+	turn := newSelectorTurn(p)
+	ctx := ctxkey.WithOutgoing(t.Context(), map[string][]string{"k": {"v"}})
+	_, _, err := turn.ask(unlocked{ctx, t, turn}, "/s/m")
+	if err != nil || p.md != ctxkey.OutgoingFrom(ctx) {
+		t.Errorf("%v, error %v", p.md, err)
+	}
+}
+
 func TestSelectorTurn(t *testing.T) {
-	one, two := &passing{1}, &passing{2}
+	one, two := &passing{n: 1}, &passing{n: 2}
 	turn := newSelectorTurn(one)
 	if !turn.isFor(one) || turn.isFor(two) || turn.isFor(nil) || !newSelectorTurn(nil).isFor(nil) {
 		t.Error("whose turn it is")

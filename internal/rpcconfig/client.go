@@ -14,6 +14,7 @@ import (
 	"context"
 
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
@@ -23,13 +24,13 @@ import (
 // state that has it is the resolver's last one.
 type Selector interface {
 	// Select returns the configuration of an RPC. The channel calls it once for each RPC, and again after a wait for
-	// Choice.Later, before it looks at the RPC's options and interceptors. method is "/package.Service/Method", and ctx
-	// has the metadata that the RPC sends. Select must be safe for concurrent use. It must not block, and must not call
-	// the resolver's ClientConn.
+	// Choice.Later, before it looks at the RPC's options and interceptors. method is "/package.Service/Method", and md the
+	// metadata that the RPC sends; it may be nil. Select must be safe for concurrent use. It must not block, and must not
+	// call the resolver's ClientConn, nor ctx, which is the program's: the channel holds a lock.
 	//
 	// An error ends the RPC. It should be a status. A code that only a server's application may use
 	// becomes Internal (gRFC A54).
-	Select(ctx context.Context, method string) (Choice, error)
+	Select(ctx context.Context, method string, md *ctxkey.Outgoing) (Choice, error)
 }
 
 // Choice is the configuration that a Selector chose for an RPC. The zero value configures nothing.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/resolver"
@@ -16,7 +17,7 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 type selector struct{ name string }
 
-func (selector) Select(context.Context, string) (rpcconfig.Choice, error) {
+func (selector) Select(context.Context, string, *ctxkey.Outgoing) (rpcconfig.Choice, error) {
 	return rpcconfig.Choice{}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/grpcservice"
@@ -48,7 +49,7 @@ func (nestResolver) Close()                                {}
 
 type nestSelector struct{ rpcconfig.Interceptor }
 
-func (s nestSelector) Select(context.Context, string) (rpcconfig.Choice, error) {
+func (s nestSelector) Select(context.Context, string, *ctxkey.Outgoing) (rpcconfig.Choice, error) {
 	return rpcconfig.Choice{Interceptor: s.Interceptor}, nil
 }
 

@@ -189,7 +189,7 @@ func (f *fixture) wantChildren(want ...string) {
 func (f *fixture) sel(method string) (rpcconfig.Choice, error) {
 	f.Helper()
 	s, _ := f.cc.last()
-	return rpcconfig.SelectorOf(s).Select(f.Context(), method)
+	return rpcconfig.SelectorOf(s).Select(f.Context(), method, nil)
 }
 
 // must is sel for an RPC that has a route.

@@ -34,7 +34,7 @@ type failing struct {
 }
 
 // Select implements rpcconfig.Selector.
-func (f *failing) Select(ctx context.Context, _ string) (rpcconfig.Choice, error) {
+func (f *failing) Select(ctx context.Context, _ string, _ *ctxkey.Outgoing) (rpcconfig.Choice, error) {
 	c := rpcconfig.Choice{Context: call.With(ctx, &call.Info{Failed: f.failed})}
 	select {
 	case <-f.over: // over is closed, so there is nothing to wait for
@@ -177,8 +177,8 @@ func (r *Resolver) refusal(why string) error {
 }
 
 // Select implements rpcconfig.Selector.
-func (s *routing) Select(ctx context.Context, method string) (rpcconfig.Choice, error) {
-	request := resource.Request{Path: method, Outgoing: ctxkey.OutgoingFrom(ctx)}
+func (s *routing) Select(ctx context.Context, method string, md *ctxkey.Outgoing) (rpcconfig.Choice, error) {
+	request := resource.Request{Path: method, Outgoing: md}
 	i := s.find(&request)
 	if i < 0 {
 		return rpcconfig.Choice{}, s.resolver.refusal("no matching route was found")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/ringhash"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/xds/call"
@@ -94,7 +95,7 @@ func TestA42Hash(t *testing.T) {
 			to("", `cluster: "a"`)), "a"), nil)
 	s, _ := f.cc.last()
 	hash := func(method, user string) uint64 {
-		choice, err := rpcconfig.SelectorOf(s).Select(metadata.AppendToOutgoingContext(t.Context(), "user", user), method)
+		choice, err := rpcconfig.SelectorOf(s).Select(t.Context(), method, ctxkey.OutgoingFrom(metadata.AppendToOutgoingContext(t.Context(), "user", user)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +163,7 @@ func TestContext(t *testing.T) {
 	type key struct{}
 	s, _ := f.cc.last()
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "v"))
-	choice, err := rpcconfig.SelectorOf(s).Select(ctx, "/s/m")
+	choice, err := rpcconfig.SelectorOf(s).Select(ctx, "/s/m", ctxkey.OutgoingFrom(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestManyAtOnce(t *testing.T) {
 				// The channel calls no selector that UpdateState has taken the place of, which
 				// the mutex of a channel sees to.
 				f.cc.mu.Lock()
-				choice, err := rpcconfig.SelectorOf(f.cc.states[len(f.cc.states)-1]).Select(f.Context(), "/s/m")
+				choice, err := rpcconfig.SelectorOf(f.cc.states[len(f.cc.states)-1]).Select(f.Context(), "/s/m", nil)
 				f.cc.mu.Unlock()
 				if err != nil {
 					t.Error(err)
@@ -231,6 +232,33 @@ func TestA39Interceptors(t *testing.T) {
 	}
 }
 
+// asked is a context that notes whether it is asked for a value.
+type asked struct {
+	context.Context
+	yes *bool
+}
+
+func (a asked) Value(key any) any {
+	*a.yes = true
+	return a.Context.Value(key)
+}
+
+// TestSelectAsksNoContext: the context is the program's, and the channel holds a lock.
+func TestSelectAsksNoContext(t *testing.T) {
+	f := newFixture(t)
+	f.Update(config(t, host(to("", `cluster: "a"`)), "a"), nil)
+	s, _ := f.cc.last()
+	var yes bool
+	choice, err := rpcconfig.SelectorOf(s).Select(asked{t.Context(), &yes}, "/s/m", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice.Committed()
+	if yes {
+		t.Error("it asks the context")
+	}
+}
+
 // TestSelectAllocates holds what choosing for an RPC takes.
 func TestSelectAllocates(t *testing.T) {
 	f := newFixture(t)
@@ -238,7 +266,7 @@ func TestSelectAllocates(t *testing.T) {
 	s, _ := f.cc.last()
 	selector, ctx := rpcconfig.SelectorOf(s), t.Context()
 	if n := testing.AllocsPerRun(1000, func() {
-		choice, err := selector.Select(ctx, "/b/m")
+		choice, err := selector.Select(ctx, "/b/m", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
