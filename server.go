@@ -45,8 +45,9 @@ type Server struct {
 	state     serverState
 	begun     bool // Serve or ServeHTTP was called
 	listeners map[*served]struct{}
-	// handshakes are the connections that are not yet in conns.
+	// handshakes are the connections that are not yet in conns. Stopping closes them and empties it.
 	handshakes map[*handshake]struct{}
+	shaking    int // handshakes whose credentials or stats handlers may still run
 	conns      connSet
 	telling    int                            // connections that are gone, while stats handlers and their RPCs are told of it
 	starting   map[*transport.Server]struct{} // the connections in conns whose Start has not returned
@@ -288,7 +289,7 @@ func (s *Server) awaitConns() {
 }
 
 // openConns returns how many connections a wait for their end has to wait for. The caller must hold mu.
-func (s *Server) openConns() int { return s.conns.len() + s.telling }
+func (s *Server) openConns() int { return s.conns.len() + s.telling + s.shaking }
 
 // cancelHTTP ends the contexts of the calls behind net/http. Their connections belong to net/http, so the
 // server does not close them.

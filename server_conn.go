@@ -30,9 +30,10 @@ import (
 // TCP connections keep the settings that the listener gave them. Go's own listeners turn on keepalive
 // probes of the operating system, which [net.ListenConfig] can change.
 func (s *Server) Serve(lis net.Listener) error {
-	l := s.addListener(lis)
-	if l == nil {
-		_ = lis.Close() // nobody will use it
+	// The listener is asked for its address here, as a program's may wait.
+	l := &served{lis, channelz.NewSocket(s.channelz, channelz.Listener, transport.ListenerSocket(lis))}
+	if !s.addListener(l) {
+		l.close() // nobody will use it
 		return ErrServerStopped
 	}
 	defer s.removeListener(l)
@@ -52,7 +53,7 @@ func (s *Server) take(raw net.Conn) {
 		go s.handshake(h)
 		return
 	} else if h != nil {
-		s.forgetHandshake(h)
+		s.endHandshake(h)
 	}
 	_ = raw.Close() // nothing was said on it
 }
@@ -65,17 +66,16 @@ func (s *Server) stateNow() serverState {
 	return s.state
 }
 
-// addListener returns nil if the server has been stopped.
-func (s *Server) addListener(lis net.Listener) *served {
+// addListener returns false if the server has been stopped.
+func (s *Server) addListener(l *served) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begun = true
 	if s.state != serverRunning {
-		return nil
+		return false
 	}
-	l := &served{lis, channelz.NewSocket(s.channelz, channelz.Listener, transport.ListenerSocket(lis))}
 	s.listeners[l] = struct{}{}
-	return l
+	return true
 }
 
 // removeListener closes l, unless the server closed it when it was stopped.
@@ -96,14 +96,28 @@ func (s *Server) addHandshake(raw net.Conn) *handshake {
 	if s.state != serverRunning {
 		return nil
 	}
-	h := &handshake{raw}
+	h := &handshake{raw, true}
 	s.handshakes[h] = struct{}{}
+	s.shaking++
 	return h
 }
 
 // handshake turns a new connection into one that serves RPCs. It runs on a goroutine of its own.
 // After that the connection has a goroutine only while it needs one.
 func (s *Server) handshake(h *handshake) {
+	returned := false
+	defer func() {
+		if !returned { // credentials or a stats handler called runtime.Goexit
+			_ = h.raw.Close()
+		}
+		s.endHandshake(h)
+	}()
+	s.establish(h)
+	returned = true
+}
+
+// establish does what handshake says, as far as the program's code returns.
+func (s *Server) establish(h *handshake) {
 	raw := h.raw
 	nc, p, err := s.shake(h)
 	if err != nil {
@@ -112,7 +126,7 @@ func (s *Server) handshake(h *handshake) {
 	}
 	router, drain, err := s.routerOf(raw)
 	if err != nil {
-		s.forgetHandshake(h)
+		s.opts.limits.release(h)
 		logger.Warningf("grpc: the connection with %v is refused: %v", p.Addr, err)
 		_ = nc.Close()
 		return
@@ -190,7 +204,7 @@ func (s *Server) secure(raw net.Conn, end time.Time) (net.Conn, credentials.Auth
 
 // failHandshake gives up a connection because of err.
 func (s *Server) failHandshake(h *handshake, err error) {
-	s.forgetHandshake(h)
+	s.opts.limits.release(h)
 	if errors.Is(err, credentials.ErrConnDispatched) {
 		return // it belongs to somebody else now
 	}
@@ -203,11 +217,24 @@ func (s *Server) failHandshake(h *handshake, err error) {
 	s.channelz.Trace(channelz.Warning, fmt.Sprintf("handshake with %v failed: %v", h.raw.RemoteAddr(), err), nil)
 }
 
-func (s *Server) forgetHandshake(h *handshake) {
+// endHandshake is called when nothing more of the program's runs for a handshake.
+func (s *Server) endHandshake(h *handshake) {
 	s.opts.limits.release(h)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.handshakes, h)
+	s.forgetHandshakeLocked(h)
+	if s.openConns() == 0 {
+		s.empty.Broadcast()
+	}
+}
+
+// forgetHandshakeLocked ends the count of a handshake, unless addConn has. The caller holds mu.
+func (s *Server) forgetHandshakeLocked(h *handshake) {
+	if h.counted {
+		h.counted = false
+		s.shaking--
+		delete(s.handshakes, h)
+	}
 }
 
 // addConn moves a connection from handshakes to conns. It returns false if the server was stopped during
@@ -215,11 +242,10 @@ func (s *Server) forgetHandshake(h *handshake) {
 func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.handshakes, h)
 	if s.state != serverRunning {
-		s.opts.limits.release(h)
-		return false
+		return false // endHandshake follows
 	}
+	s.forgetHandshakeLocked(h)
 	var socket *channelz.Socket
 	if s.channelz != nil { // otherwise its source need not be allocated
 		socket = channelz.NewSocket(s.channelz, channelz.Connection, transport.ConnSocket(c, ""))
@@ -379,7 +405,10 @@ type (
 		lis    net.Listener
 		socket *channelz.Socket
 	}
-	handshake struct{ raw net.Conn }
+	handshake struct {
+		raw     net.Conn
+		counted bool // in Server.shaking; the server's mu guards it
+	}
 )
 
 func (l *served) close() {

@@ -23,7 +23,7 @@ var areas = []area{
 	{"wire", slices.Concat(requestProbes(), limitProbes)},
 	{"value", slices.Concat(valueProbes, targetProbes(), restProbes)},
 	{"stats", slices.Concat(statsProbes(), eventProbes(), contextProbes(), exitProbes(), silentProbes, telemetryProbes(), gateProbes())},
-	{"server", slices.Concat(serverProbes, rowProbes(), handlerProbes, keepaliveProbes(), pauseProbes())},
+	{"server", slices.Concat(serverProbes, rowProbes(), handlerProbes, keepaliveProbes(), pauseProbes(), handshakeProbes())},
 	{"security", slices.Concat(securityProbes, authzProbes())},
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(), goneProbes(), brokenBodyProbes(),
 		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes(), warningProbes)},
