@@ -60,13 +60,12 @@ func (s *Server) serveCall(st serverCall) {
 		_ = st.Finish(stoppingStatus) // its connection is gone
 		return
 	}
-	if !s.opts.limits.enter(st.Method()) {
+	defer s.left(st)
+	if !s.opts.limits.enter(st) {
 		_ = st.Finish(tooManyRPCs)
-		s.running.leave(st.Peer())
 		return
 	}
 	s.opts.control.begin(st)
-	defer s.left(st)
 	ss := s.begin(st)
 	if ss == nil {
 		return
@@ -114,25 +113,33 @@ func (s *Server) begin(st serverCall) *serverStream {
 	if m != nil { // RPCs of unknown methods are not counted
 		s.channelz.CallStarted()
 	}
-	call, ctx := s.watch(ctx, st, m)
-	ctx, err = s.settle(ctx, call, m)
+	return s.beginWatched(ctx, st, m)
+}
+
+// beginWatched does what begin does for a call of m, with those told that watch the call. It tells them of an end
+// also if the program's code, which may be theirs, panics or calls runtime.Goexit. m is nil for an unknown method.
+func (s *Server) beginWatched(ctx context.Context, st serverCall, m *method) *serverStream {
+	var call servedCall
+	err, ended := errExited, true
+	defer func() {
+		if ended {
+			s.ended(call, m, err)
+		}
+	}()
+	call, ctx = s.watch(ctx, st, m)
+	call.watch.begin(m)
+	ctx, fault := s.settle(ctx, call, m)
 	switch {
-	case err != nil:
+	case fault != nil:
 		s.opts.limits.leave(st)
-		err = end(call, err)
+		err = end(call, fault)
 	case m.stream != nil:
-		return s.newServerStream(ctx, call, m)
+		ss := s.newServerStream(ctx, call, m)
+		ended = false
+		return ss
 	default:
-		returned := false
-		defer func() {
-			if !returned {
-				s.ended(call, m, errExited)
-			}
-		}()
 		err = s.serveUnary(ctx, call, m)
-		returned = true
 	}
-	s.ended(call, m, err)
 	return nil
 }
 
@@ -148,12 +155,12 @@ func (s *Server) left(st serverCall) {
 
 // over is called when a call that has entered s.running and the limits has ended.
 func (s *Server) over(st serverCall) {
-	if s.opts.transport.Tap != nil {
-		st.(boundCall).Unbind()
-	}
+	defer s.running.leave(st.Peer())
 	s.opts.limits.leave(st)
 	s.opts.control.end(st)
-	s.running.leave(st.Peer())
+	if s.opts.transport.Tap != nil {
+		st.(boundCall).Unbind() // calls the context that the tap has returned
+	}
 }
 
 // refuse returns the status for a call that exceeds the limits, or whose method is unknown and that no

@@ -192,12 +192,22 @@ func (l *serverLimits) full(method string) bool {
 }
 
 // enter reports whether an RPC may begin. If it may, leave must be called when the RPC ends.
-func (l *serverLimits) enter(method string) bool {
-	return l.limiter == nil || l.limiter.Enter(method, transport.BytesHeld, l.recorders)
+func (l *serverLimits) enter(st serverCall) bool {
+	if l.limiter == nil {
+		return true
+	}
+	may, counted := l.limiter.Enter(st.Method(), transport.BytesHeld, l.recorders)
+	if counted {
+		st.(limitedCall).Enters()
+	}
+	return may
 }
 
-// limitedCall is a call that has a place under the limits until the first call of Leaves.
-type limitedCall interface{ Leaves() (first bool) }
+// limitedCall is a call that has a place under the limits from Enters until the first call of Leaves.
+type limitedCall interface {
+	Enters()
+	Leaves() (first bool)
+}
 
 var (
 	_ limitedCall = (*transport.ServerStream)(nil)
@@ -208,7 +218,7 @@ var (
 // when the client learns of the end, and again when the call is over. Only the first call has an effect.
 func (l *serverLimits) leave(st serverCall) {
 	if l.limiter != nil && st.(limitedCall).Leaves() {
-		l.limiter.Leave(st.Method())
+		l.limiter.Leave()
 	}
 }
 

@@ -285,8 +285,10 @@ func (ss *serverStream) handled(err error) {
 		ss.leave(err)
 		return
 	}
-	ss.server.opts.limits.leave(ss.call.serverCall)
 	// The watch is told what the handler returned, even if the client is gone, or is told another error.
+	told := errExited
+	defer func() { ss.server.ended(ss.call.servedCall, ss.method, told) }()
+	ss.server.opts.limits.leave(ss.call.serverCall)
 	switch {
 	case ss.call.failure() != nil:
 	case err != nil:
@@ -296,7 +298,7 @@ func (ss *serverStream) handled(err error) {
 	default:
 		err = ss.call.Finish(nil)
 	}
-	ss.server.ended(ss.call.servedCall, ss.method, err)
+	told = err
 }
 
 // ContextValue implements context.Valuer. It also has how the call's messages are encoded, for
@@ -426,10 +428,10 @@ func end(st servedCall, err error) error {
 
 // ended tells the call's watch and channelz that the call is over, with err.
 func (s *Server) ended(st servedCall, m *method, err error) {
-	st.watch.end(err)
 	if m != nil {
 		s.channelz.CallEnded(err)
 	}
+	st.watch.end(err)
 }
 
 // errExited is the result that watchers of an RPC are told if its handler has not returned, but called

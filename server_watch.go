@@ -123,9 +123,9 @@ type serverWatch struct {
 	introduced sync.Once   // sets the plugins' metadata
 }
 
-// watch begins to watch an RPC, if there is anybody to tell. The caller must go on with the call and the
-// context that it returns. m is nil for an unknown method; then neither Begin nor End is told, and nothing
-// is logged.
+// watch returns what watches an RPC, if there is anybody to tell. The caller must go on with the call and the
+// context that it returns, and call begin. m is nil for an unknown method; then neither Begin nor End is told,
+// and nothing is logged.
 func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCall, context.Context) {
 	var log *binarylog.Call
 	if m != nil {
@@ -151,7 +151,6 @@ func (s *Server) watch(ctx context.Context, st serverCall, m *method) (servedCal
 	w.valued = handlercontext.Valued{Context: ctx, Values: w}
 	w.ctx.Context = &w.valued
 	log.In(&w.ctx)
-	w.begin(m)
 	return w.call, &w.ctx
 }
 
@@ -167,8 +166,9 @@ func (w *serverWatch) ContextValue(key any) (value any, ok bool) {
 // logged reports whether there are stats handlers or a binary log.
 func (w *serverWatch) logged() bool { return len(w.handlers) > 0 || w.log != nil }
 
+// begin tells of the beginning. If a handler leaves it, end must follow all the same.
 func (w *serverWatch) begin(m *method) {
-	if !w.logged() {
+	if w == nil || !w.logged() {
 		return
 	}
 	st := w.call.serverCall

@@ -190,26 +190,22 @@ func (l *Limiter) refuse(why string, to *stats.Recorders) {
 	to.RecordInt64Count(refusedRPCs, 1, why)
 }
 
-// Enter reports whether an RPC may begin. If it may, Leave must be called when the RPC ends.
-func (l *Limiter) Enter(method string, held func() int64, to *stats.Recorders) bool {
+// Enter reports whether an RPC may begin. If it is counted, Leave must be called when the RPC ends.
+func (l *Limiter) Enter(method string, held func() int64, to *stats.Recorders) (may, counted bool) {
 	if l.exempt(method) {
-		return true
+		return true, false
 	}
 	if l.cfg.BytesHeld > 0 && held() > l.cfg.BytesHeld {
 		l.refuse("bytes_held", to)
-		return false
+		return false, false
 	}
 	if n := l.rpcs.Add(1); l.cfg.RPCs > 0 && n > int64(l.cfg.RPCs) {
 		l.rpcs.Add(-1)
 		l.refuse("rpcs", to)
-		return false
+		return false, false
 	}
-	return true
+	return true, true
 }
 
-// Leave is called when an RPC that could Enter has ended.
-func (l *Limiter) Leave(method string) {
-	if !l.exempt(method) {
-		l.rpcs.Add(-1)
-	}
-}
+// Leave is called when an RPC that Enter has counted has ended.
+func (l *Limiter) Leave() { l.rpcs.Add(-1) }

@@ -25,13 +25,16 @@ type reply struct {
 	decided  bool // see Decide
 	// Owned by the handler's goroutine, and afterwards by the call's owner.
 	watched bool // see Watched
-	left    bool // see Leaves
+	counted bool // see Enters
 }
 
-// Leaves reports, once, that the call still has its place among those that the server takes at a time. The
-// first caller for which the call is over gives that place up.
+// Enters says that the call has a place among those that the server takes at a time.
+func (r *reply) Enters() { r.counted = true }
+
+// Leaves reports, once, that the call still has that place. The first caller for which the call is over
+// gives it up.
 func (r *reply) Leaves() (first bool) {
-	first, r.left = !r.left, true
+	first, r.counted = r.counted, false
 	return first
 }
 
