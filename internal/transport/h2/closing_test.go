@@ -346,7 +346,27 @@ func TestPreface(t *testing.T) {
 		time.Sleep(time.Second)
 		p.wantTold("closed: error reading: i/o timeout")
 	})
+	for _, timeout := range []time.Duration{time.Second, 2 * time.Minute} { // where deadlines have no effect
+		bubble(t, func(t *testing.T) {
+			deaf := func(c *Conn) {
+				in := c.wire.Conn.(plainConn).Conn.(*memConn).in
+				in.set(func() { in.deaf = true })
+			}
+			p := newPeer(t, protocol.Server, peerConfig{raw: true, plain: true, early: deaf, Config: protocol.Config{PrefaceTimeout: timeout}})
+			p.send([]byte(http2.ClientPreface))
+			time.Sleep(timeout)
+			p.wantTold()
+			time.Sleep(lastFlush)
+			p.wantTold("closed: error reading: i/o timeout")
+		})
+	}
 	bubble(t, func(t *testing.T) { // in time
+		p := newPeer(t, protocol.Server, peerConfig{plain: true, Config: protocol.Config{PrefaceTimeout: time.Second}})
+		time.Sleep(time.Hour)
+		p.send(ping("12345678"))
+		p.want("PING ack 12345678")
+	})
+	bubble(t, func(t *testing.T) {
 		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{PrefaceTimeout: time.Second}})
 		time.Sleep(time.Hour)
 		p.send(ping("12345678"))

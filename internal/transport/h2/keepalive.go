@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"os"
 	"time"
 
 	"google.golang.org/grpc/internal/alarm"
@@ -13,6 +14,8 @@ import (
 // keepalive says when keepalive checks next. For a check that is minutes away it uses package alarm,
 // which may be somewhat late. A timer for each connection would be a good part of the memory that a
 // parked connection takes. Guarded by Conn.mu.
+//
+// Before the peer's first SETTINGS the check is for the time limit of the preface.
 type keepalive struct {
 	state protocol.KeepaliveState
 	timer *time.Timer // nil if an alarm is set instead
@@ -94,11 +97,22 @@ func (c *locked) streamOpened() {
 	c.armKeepalive(ka.Interval)
 }
 
-// checkKeepalive is one check of keepalive: is the peer still there?
+// checkKeepalive is one check of keepalive: is the peer still there? Before the peer's first SETTINGS it ends the
+// connection.
 func (c *Conn) checkKeepalive() {
 	l := c.lock()
 	if l.core.IsDead() || l.core.IsMute() {
 		l.unlock()
+		return
+	}
+	if !c.hasBegun() {
+		late := l.core.CauseOf(os.ErrDeadlineExceeded)
+		l.unlock()
+		go c.terminate(late)
+		return
+	}
+	if l.core.Config().Keepalive.Interval <= 0 {
+		l.unlock() // the SETTINGS have just arrived
 		return
 	}
 	now := clock.Now()

@@ -30,6 +30,9 @@ func (c *Conn) Start() {
 	c.initParking() // with the lock held: Close may come from now on, and looks at the handle
 	if t := l.core.Config().PrefaceTimeout; t > 0 {
 		l.wire.readUntil(time.Now().Add(t))
+		if !c.in.parks {
+			l.armKeepalive(t + lastFlush) // in case deadlines have no effect
+		}
 	}
 	if drains {
 		time.AfterFunc(drainPatience, c.drainLate)

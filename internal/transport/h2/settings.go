@@ -69,6 +69,8 @@ func (r *reader) prefaceArrived() {
 	defer c.unlock()
 	if c.core.Config().PrefaceTimeout > 0 && !c.core.IsDead() {
 		c.wire.readUntil(time.Time{})
+		c.keepalive.stop() // until here it was the time limit
+		c.keepalive.armed = false
 	}
 	c.startKeepalive()
 }
