@@ -39,6 +39,7 @@ type Call struct {
 
 	mu       sync.Mutex // orders the entries, and guards the fields below
 	peerDone bool       // says that the peer's address was logged
+	ended    bool       // the end was logged
 	unopened *entry     // the ClientHeader of an RPC that has not been opened yet
 }
 
@@ -204,16 +205,17 @@ func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 }
 
 // write completes an entry and passes it to the loggers. It drops the end of an RPC that was
-// never opened. A server logs the peer once. A client logs it with the header and with the
-// trailer.
+// never opened, and a half-close after the end: each side of an RPC has a goroutine, and they race. A server
+// logs the peer once. A client logs it with the header and with the trailer.
 func (c *Call) write(e *entry, peer net.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kind := e.whole.Type
 	ends := kind == pb.GrpcLogEntry_EVENT_TYPE_CANCEL || kind == pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER
-	if ends && peer == nil && c.unopened != nil {
+	if ends && peer == nil && c.unopened != nil || c.ended && kind == pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HALF_CLOSE {
 		return
 	}
+	c.ended = c.ended || ends
 	c.openLocked()
 	c.writeLocked(e, peer)
 }

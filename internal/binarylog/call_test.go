@@ -344,3 +344,15 @@ func TestEntriesOfAnyBytes(t *testing.T) {
 		t.Errorf("%v", m.entries)
 	}
 }
+
+// TestNoHalfCloseAfterTheEnd: the half-close of another goroutine is not logged after the end.
+func TestNoHalfCloseAfterTheEnd(t *testing.T) {
+	for _, end := range []func(*Call){(*Call).Cancel, func(c *Call) { c.Trailer(nil, nil, nil) }} {
+		c, m := begin(t, Server, "*")
+		end(c)
+		c.HalfClose()
+		if len(m.entries) != 1 {
+			t.Error(m.entries)
+		}
+	}
+}

@@ -69,7 +69,8 @@ func (c *prefix) CloseWrite() error {
 	return CloseWrite(c.Conn)
 }
 
-// CloseWrite closes conn for writing. It returns errors.ErrUnsupported if conn can't do that.
+// CloseWrite closes conn for writing. It returns errors.ErrUnsupported if conn can't do that. A wrapper may have the
+// method from what it embeds: docs/process.md says what it owes then.
 func CloseWrite(conn net.Conn) error {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
