@@ -249,10 +249,10 @@ func (h *handedStream) Fate() error {
 
 // Done implements handover.Server.
 func (h *handedStream) Done(err error) {
+	defer h.handed().Done()
+	defer h.server.over(h.call.serverCall) // also if a stats handler calls runtime.Goexit
 	h.server.ended(h.call.servedCall, h.method, err)
 	if st, ok := h.call.serverCall.(*transport.HandlerStream); ok {
 		h.server.endConn(st.Context()) // see ServeHTTP
 	}
-	h.server.over(h.call.serverCall)
-	h.handed().Done()
 }

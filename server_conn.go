@@ -49,12 +49,12 @@ func (s *Server) Serve(lis net.Listener) error {
 
 // take begins to serve a new connection.
 func (s *Server) take(raw net.Conn) {
-	if h := s.addHandshake(raw); h != nil && s.opts.limits.accept(h) {
+	h := &handshake{raw: raw}
+	if s.opts.limits.accept(h) && s.addHandshake(h) {
 		go s.handshake(h)
 		return
-	} else if h != nil {
-		s.endHandshake(h)
 	}
+	s.opts.limits.release(h)
 	_ = raw.Close() // nothing was said on it
 }
 
@@ -89,17 +89,18 @@ func (s *Server) removeListener(l *served) {
 	}
 }
 
-// addHandshake takes over a new connection. If the server has been stopped, it returns nil.
-func (s *Server) addHandshake(raw net.Conn) *handshake {
+// addHandshake takes over a new connection. It returns false if the server has been stopped. Otherwise endHandshake
+// must follow.
+func (s *Server) addHandshake(h *handshake) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != serverRunning {
-		return nil
+		return false
 	}
-	h := &handshake{raw, true}
 	s.handshakes[h] = struct{}{}
+	h.counted = true
 	s.shaking++
-	return h
+	return true
 }
 
 // handshake turns a new connection into one that serves RPCs. It runs on a goroutine of its own.
