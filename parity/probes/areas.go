@@ -24,7 +24,7 @@ var areas = []area{
 	{"value", slices.Concat(valueProbes, targetProbes(), restProbes)},
 	{"stats", slices.Concat(statsProbes(), eventProbes(), contextProbes(), exitProbes(), silentProbes, telemetryProbes(), gateProbes())},
 	{"server", slices.Concat(serverProbes, rowProbes(), handlerProbes, keepaliveProbes(), pauseProbes(), handshakeProbes())},
-	{"security", slices.Concat(securityProbes, authzProbes())},
+	{"security", slices.Concat(securityProbes, authzProbes(), clientNameProbes())},
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(), goneProbes(), brokenBodyProbes(),
 		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes(), warningProbes)},
 	{"message", slices.Concat(compressionProbes(), codecProbes())},
