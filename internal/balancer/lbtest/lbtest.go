@@ -164,13 +164,16 @@ func (sc *SubConn) ReportHealth(s connectivity.State, err error) bool {
 }
 
 // Addr returns the first address, or "" if there is none.
-func (sc *SubConn) Addr() string {
+func (sc *SubConn) Addr() string { return sc.Address().Addr }
+
+// Address returns the first address with its attributes, or the zero value if there is none.
+func (sc *SubConn) Address() resolver.Address {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
 	if len(sc.addrs) == 0 {
-		return ""
+		return resolver.Address{}
 	}
-	return sc.addrs[0].Addr
+	return sc.addrs[0]
 }
 
 // Connects returns how often Connect was called.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	_ "google.golang.org/grpc/internal/balancer/pickfirst"
+	"google.golang.org/grpc/internal/connectproxy"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/xds/balancer/clustermanager"
 	_ "google.golang.org/grpc/internal/xds/balancer/wrrlocality"
@@ -203,6 +204,36 @@ func TestOnlyNews(t *testing.T) {
 	}
 }
 
+// TestA86ProxyIsSwitched: endpoints get other connections if the cluster's resource begins or ceases to say that their proxies
+// are used, and also if the proxies change then, but not otherwise.
+func TestA86ProxyIsSwitched(t *testing.T) {
+	f := newFixture(t)
+	made := 0
+	update := func(what string, connect bool, proxy string, want int) {
+		t.Helper()
+		l := zone("x", 0, "a:1")
+		l.Endpoints[0].Proxy = proxy
+		c := leaf(l)
+		c.Resource.HTTPConnect = connect
+		f.update(`{"cluster":"c"}`, map[string]*dependency.Cluster{"c": c})
+		all := f.cc.SubConns()
+		if n := len(all) - made; n != want {
+			t.Errorf("%s: %d new SubConns, want %d", what, n, want)
+		}
+		made = len(all)
+		last := all[made-1]
+		if got, want := connectproxy.Of(last.Address()), proxy; connect && got != want || !connect && got != "" {
+			t.Errorf("%s: by way of %q", what, got)
+		}
+		f.becomesReady()
+	}
+	update("off", false, "p:1", 1)
+	update("another proxy that is not used", false, "p:2", 0)
+	update("on", true, "p:2", 1)
+	update("another proxy", true, "p:1", 1)
+	update("off again", false, "p:1", 1)
+}
+
 func TestA56Names(t *testing.T) {
 	in := func(zones ...string) (out [][]resource.Locality) {
 		for _, list := range zones {
@@ -235,11 +266,11 @@ func TestEndpoints(t *testing.T) {
 	l := zone("x", 0, "a:1", "b:1")
 	l.Endpoints[0].MoreAddresses = []string{"a:2"}
 	l.Endpoints = append(l.Endpoints, resource.Endpoint{Address: "d:1", Weight: 1, Health: resource.Draining})
-	got := endpoints([][]resource.Locality{{l}}, []string{"p"}, false).all
+	got := endpoints([][]resource.Locality{{l}}, []string{"p"}, wants{}).all
 	if len(got) != 2 || len(got[0].Addresses) != 2 || got[0].Addresses[1].Addr != "a:2" || got[1].Addresses[0].Addr != "b:1" {
 		t.Fatalf("%+v", got)
 	}
-	again := endpoints([][]resource.Locality{{l}}, []string{"p"}, false).all
+	again := endpoints([][]resource.Locality{{l}}, []string{"p"}, wants{}).all
 	for i := range got {
 		if !got[i].Attributes.Equal(again[i].Attributes) || !got[i].Addresses[0].Equal(again[i].Addresses[0]) {
 			t.Errorf("the same endpoint is another: %v, %v", got[i], again[i])

@@ -18,10 +18,20 @@ type resolved struct {
 	byChild map[string][]resolver.Endpoint // slices of all, by the name of the priority policy's child
 }
 
+// wants is what a cluster wants to have in its endpoints.
+type wants struct {
+	sessions bool // what only sessions use (A55)
+	proxies  bool // the proxies by way of which connections are made (A86)
+}
+
+func wantsOf(c *resource.Cluster) wants {
+	return wants{sessions: c.OverrideHealth != nil, proxies: c.HTTPConnect}
+}
+
 // endpoints returns all endpoints, and those of each priority, with locality and weight (A113).
 // Endpoints share attributes that are equal. Draining endpoints are included only if there are
 // sessions, which may still use them.
-func endpoints(priorities [][]resource.Locality, names []string, sessions bool) *resolved {
+func endpoints(priorities [][]resource.Locality, names []string, w wants) *resolved {
 	n := 0
 	for _, localities := range priorities {
 		for i := range localities {
@@ -36,7 +46,7 @@ func endpoints(priorities [][]resource.Locality, names []string, sessions bool) 
 		for i := range localities {
 			l := &localities[i]
 			common := resolver.Endpoint{}
-			if sessions { // override_host removes some endpoints, and priority gets the rest
+			if w.sessions { // override_host removes some endpoints, and priority gets the rest
 				common = hierarchy.Set(common, path)
 			}
 			common = locality.Set(common, locality.Info{ID: l.ID, Weight: l.Weight})
@@ -45,14 +55,14 @@ func endpoints(priorities [][]resource.Locality, names []string, sessions bool) 
 			last := weight.Set(common, weight.EndpointInfo{})
 			for j := range l.Endpoints {
 				from := &l.Endpoints[j]
-				if from.Health == resource.Draining && !sessions {
+				if from.Health == resource.Draining && !w.sessions {
 					continue
 				}
 				if weight.FromEndpoint(last).Weight != weights[j] {
 					last = weight.Set(common, weight.EndpointInfo{Weight: weights[j]})
 				}
 				e := last
-				if sessions && from.Health != resource.Unknown {
+				if w.sessions && from.Health != resource.Unknown {
 					e = locality.SetHealth(e, from.Health)
 				}
 				if from.Hostname != "" {
@@ -61,9 +71,13 @@ func endpoints(priorities [][]resource.Locality, names []string, sessions bool) 
 				if from.HashKey != "" {
 					e = ringhash.SetHashKey(e, from.HashKey)
 				}
+				place := locality.Place{ID: l.ID, Hostname: from.Hostname}
+				if w.proxies {
+					place.Proxy = from.Proxy
+				}
 				at := where
-				if from.Hostname != "" || from.Proxy != "" {
-					at = locality.WithPlace(resolver.Address{}, locality.Place{ID: l.ID, Hostname: from.Hostname, Proxy: from.Proxy})
+				if place.Hostname != "" || place.Proxy != "" {
+					at = locality.WithPlace(resolver.Address{}, place)
 				}
 				begin := len(addresses)
 				at.Addr = from.Address

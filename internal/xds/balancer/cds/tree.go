@@ -27,7 +27,7 @@ type tree struct {
 	text      string // the text from which policy was parsed
 	policy    *gracefulswitch.Config
 	names     names
-	sessions  bool                // resolved includes what only sessions use
+	wants     wants               // what resolved has
 	endpoints *resource.Endpoints // the endpoints from which resolved was made
 	resolved  *resolved
 }
@@ -55,9 +55,8 @@ func (t *tree) leaf(of leafOf, c *dependency.Cluster, s resolver.State) (*gracef
 	if of.policy == "" {
 		of.policy = string(c.Resource.LBPolicy)
 	}
-	sessions := c.Resource.OverrideHealth != nil
-	if c.Endpoints == nil || c.Endpoints != t.endpoints || sessions != t.sessions {
-		t.endpoints, t.sessions = c.Endpoints, sessions
+	if w := wantsOf(c.Resource); c.Endpoints == nil || c.Endpoints != t.endpoints || w != t.wants {
+		t.endpoints, t.wants = c.Endpoints, w
 		t.resolve()
 	}
 	of.names, of.resource = strings.Join(t.names.list, " "), c.Resource
@@ -121,7 +120,7 @@ func (t *tree) makeConfig(of leafOf, c *dependency.Cluster) (*gracefulswitch.Con
 	case len(children.Priorities) == 0:
 		children.Empty = fmt.Errorf("%sthere are no priorities, and so no endpoints, of cluster %q", of.node, of.name)
 	}
-	if t.sessions { // override_host, above, decides which endpoints the children get
+	if t.wants.sessions { // override_host, above, decides which endpoints the children get
 		children.Endpoints = nil
 	}
 	for _, child := range t.names.list {
@@ -130,7 +129,7 @@ func (t *tree) makeConfig(of leafOf, c *dependency.Cluster) (*gracefulswitch.Con
 		}
 	}
 	impl := &clusterimpl.Config{Cluster: of.name, Child: prioritized(children)}
-	if t.sessions {
+	if t.wants.sessions {
 		sticky := &overridehost.Config{Cluster: of.name, Child: impl.Child}
 		impl.Child = &gracefulswitch.Config{Child: overridehost.Builder(), ChildConfig: sticky}
 	}
@@ -142,8 +141,8 @@ func (t *tree) makeConfig(of leafOf, c *dependency.Cluster) (*gracefulswitch.Con
 // resolvedKey is the key of a resolved in resource.Derive. All channels whose children have the same
 // names share it.
 type resolvedKey struct {
-	names    string
-	sessions bool
+	names string
+	wants wants
 }
 
 func (t *tree) resolve() {
@@ -154,8 +153,8 @@ func (t *tree) resolve() {
 	}
 	priorities := t.endpoints.Priorities()
 	t.names.assign(priorities)
-	key := resolvedKey{strings.Join(t.names.list, " "), t.sessions}
-	t.resolved = resource.Derive(&t.endpoints.Derived, key, func() *resolved { return endpoints(priorities, t.names.list, t.sessions) })
+	key := resolvedKey{strings.Join(t.names.list, " "), t.wants}
+	t.resolved = resource.Derive(&t.endpoints.Derived, key, func() *resolved { return endpoints(priorities, t.names.list, t.wants) })
 }
 
 // outlierConfig returns a configuration that does nothing if o is nil (A50).

@@ -72,11 +72,11 @@ func (p *policy) prepare(addrs []resolver.Address) []resolver.Address {
 func (p *policy) attributesLocked(a resolver.Address) *attributes.Attributes {
 	at := locality.PlaceOf(a)
 	labels := backendlabel.Labels{Locality: at.ID.String()}
+	if at.Proxy != "" {
+		a = connectproxy.With(a, at.Proxy)
+	}
 	if s := p.settings; s != nil {
 		labels.BackendService = s.resource.Name
-		if at.Proxy != "" && s.resource.HTTPConnect {
-			a = connectproxy.With(a, at.Proxy)
-		}
 		if s.resource.MaxConnections > 0 {
 			a = scaling.Attach(a, &p.scale)
 		}

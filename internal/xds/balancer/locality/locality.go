@@ -35,7 +35,7 @@ type Place struct {
 	ID resource.LocalityID
 	// Hostname is the hostname of the endpoint (A81, A101), or "" if it has none.
 	Hostname string
-	// Proxy is the address of the proxy in front of the endpoint (A86), or "" if there is none.
+	// Proxy is the address of the proxy by way of which connections are made (A86), or "" if there is none.
 	Proxy string
 }
 
