@@ -142,23 +142,40 @@ func closeAll(gone map[memoryKey]any) {
 	}
 }
 
-// Kept returns the value of type T that is kept under name. If there is none, it calls make and
-// keeps the result. With a nil Memory it keeps nothing.
+// Kept returns the value of type T that is kept under name. If there is none, it calls make, without a lock, and
+// keeps the result. If another call has kept one meanwhile, it closes the result and returns that one. With a nil
+// Memory it keeps nothing.
 func Kept[T any](m *Memory, name string, make func() T) T {
 	if m == nil {
 		return make()
 	}
 	key := memoryKey{reflect.TypeFor[T](), name}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	v, ok := m.now[key]
-	if !ok {
-		if v, ok = m.old[key]; !ok {
-			v = make()
-		}
-		m.keepLocked(key, v)
+	if v, ok := m.find(key, nil); ok {
+		return v.(T)
+	}
+	made := make()
+	v, ok := m.find(key, func() any { return made })
+	if ok {
+		closeAll(map[memoryKey]any{key: made})
 	}
 	return v.(T)
+}
+
+// find returns the value that is kept under the key, and keeps it for this version too. If there is none, ok is false, and
+// it keeps and returns what instead, if not nil, returns.
+func (m *Memory) find(key memoryKey, instead func() any) (v any, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if v, ok = m.now[key]; ok {
+		return v, true
+	}
+	if v, ok = m.old[key]; !ok && instead == nil {
+		return nil, false
+	} else if !ok {
+		v = instead()
+	}
+	m.keepLocked(key, v)
+	return v, ok
 }
 
 func (m *Memory) keepLocked(key memoryKey, v any) {

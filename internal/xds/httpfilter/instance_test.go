@@ -52,6 +52,22 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestKeptWhileMade: what makes a value may ask for others. If two are made, the one that is kept first stays, and the other
+// one is closed.
+func TestKeptWhileMade(t *testing.T) {
+	m := &Memory{}
+	var first, second, other int
+	get := func(n *int, name string) closing { return Kept(m, name, func() closing { return closing{n} }) }
+	got := Kept(m, "a", func() closing {
+		get(&other, "b")
+		get(&first, "a")
+		return closing{&second}
+	})
+	if got.n != &first || first != 0 || second != 1 || other != 0 {
+		t.Errorf("the second one: %t; closed %d, %d and %d times", got.n == &second, first, second, other)
+	}
+}
+
 // closing counts what is closed.
 type closing struct{ n *int }
 
