@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"google.golang.org/grpc/internal/xds/handshake"
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
@@ -75,11 +76,17 @@ func (e *edition) releaseLocked() {
 	if !e.retired || e.shaking > 0 {
 		return
 	}
+	var tls []*handshake.Server
 	for _, c := range e.chains {
 		if c.tls != nil {
-			c.tls.Close()
+			tls = append(tls, c.tls)
 		}
 	}
+	go func() { // providers may be the program's, and must not be closed with a lock held
+		for _, s := range tls {
+			s.Close()
+		}
+	}()
 }
 
 // closeAll closes the connections that are left after the drain grace time.

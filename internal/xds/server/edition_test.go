@@ -134,28 +134,31 @@ func TestNoGraceTimer(t *testing.T) {
 
 // TestCertificatesStay: they are given up when an edition's last handshake is over.
 func TestCertificatesStay(t *testing.T) {
-	l := listener(&resource.RouteConfig{})
-	e := l.current
-	tls := handshake.NewServer(&resource.ServerTLS{Identity: resource.CertProvider{Instance: "none"}}, nil)
-	for _, c := range e.chains {
-		c.tls = tls
-	}
-	c, _ := accept(t, l)
-	l.replace(nil)
-	shake := func() error {
-		raw, _ := net.Pipe()
-		_, _, err := tls.Handshake(t.Context(), raw)
-		return err
-	}
-	open := shake()
-	if ctx, s, below := c.XDSHandshake(); s != tls || below != net.Conn(c) || ctx.Done() != nil {
-		t.Errorf("%v, %v, %v", ctx, s, below)
-	}
-	c.Close()
-	if err := shake(); err == nil || errors.Is(err, open) || err.Error() == open.Error() {
-		t.Errorf("%v, and before %v", err, open)
-	}
-	l.Close()
+	synctest.Test(t, func(t *testing.T) {
+		l := listener(&resource.RouteConfig{})
+		e := l.current
+		tls := handshake.NewServer(&resource.ServerTLS{Identity: resource.CertProvider{Instance: "none"}}, nil)
+		for _, c := range e.chains {
+			c.tls = tls
+		}
+		c, _ := accept(t, l)
+		l.replace(nil)
+		shake := func() error {
+			raw, _ := net.Pipe()
+			_, _, err := tls.Handshake(t.Context(), raw)
+			return err
+		}
+		open := shake()
+		if ctx, s, below := c.XDSHandshake(); s != tls || below != net.Conn(c) || ctx.Done() != nil {
+			t.Errorf("%v, %v, %v", ctx, s, below)
+		}
+		c.Close()
+		synctest.Wait()
+		if err := shake(); err == nil || errors.Is(err, open) || err.Error() == open.Error() {
+			t.Errorf("%v, and before %v", err, open)
+		}
+		l.Close()
+	})
 }
 
 // TestIdleHoldsNone: a connection of the listener's is read on its socket, as any.

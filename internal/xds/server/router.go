@@ -24,8 +24,17 @@ type router struct {
 	filters []resource.Filter
 	memory  *httpfilter.Memory
 
-	mu    sync.Mutex // held while the value of ready is made
 	ready atomic.Pointer[made]
+
+	mu     sync.Mutex // guards making; it is not held while filters are made, which may call code of the program
+	making *making    // the last one; nil if there was none, or if it has come to nothing
+}
+
+// making is the work of the RPC that makes what is new.
+type making struct {
+	of   *routing
+	done chan struct{} // closed when made is set
+	made *made         // nil if the RPC's goroutine has exited
 }
 
 // made is a routing together with the filters of each of its routes.
@@ -39,7 +48,10 @@ type made struct {
 // Route implements rpcconfig.Router. An RPC for which nothing is configured ends with
 // UNAVAILABLE (A36).
 func (r *router) Route(ctx context.Context, method string) (context.Context, error) {
-	m := r.settled()
+	m, err := r.settled(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if m.of.err != nil {
 		return nil, r.unavailable(fmt.Sprintf("RouteConfiguration %q: %v", r.routes.name, m.of.err))
 	}
@@ -47,7 +59,7 @@ func (r *router) Route(ctx context.Context, method string) (context.Context, err
 	if route == nil {
 		return nil, r.unavailable("the incoming RPC did not match a configured " + lacks)
 	}
-	ctx, err := m.filters[route].Route(ctx, method)
+	ctx, err = m.filters[route].Route(ctx, method)
 	if err == nil && route.Action != resource.NonForwarding {
 		err = r.unavailable("the incoming RPC matched to a route that was not of action type non forwarding")
 	}
@@ -85,22 +97,53 @@ func (m *made) route(ctx context.Context, method string) (route *resource.Route,
 	return vh.Route(&request), "Route"
 }
 
-// settled returns what has been made from the current routes. It makes that first if the routes
-// are new.
-func (r *router) settled() *made {
-	now := r.routes.current.Load()
-	if m := r.ready.Load(); m != nil && m.of == now {
-		return m
+// settled returns what has been made from the current routes. If the routes are new, one RPC makes that, and others
+// wait for it, but not longer than their contexts last.
+func (r *router) settled(ctx context.Context) (*made, error) {
+	for {
+		now := r.routes.current.Load()
+		if m := r.ready.Load(); m != nil && m.of == now {
+			return m, nil
+		}
+		w, first := r.begin(now)
+		if first {
+			r.finish(w)
+		}
+		select {
+		case <-w.done:
+		case <-ctx.Done():
+			return nil, status.FromContextError(ctx.Err()).Err()
+		}
+		if w.made != nil {
+			return w.made, nil
+		}
 	}
+}
+
+// begin returns the making of what now needs. If first is true, the caller must call finish.
+func (r *router) begin(now *routing) (w *making, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now = r.routes.current.Load()
-	m := r.ready.Load()
-	if m == nil || m.of != now {
-		m = r.make(now)
-		r.ready.Store(m)
+	if r.making == nil || r.making.of != now {
+		r.making, first = &making{of: now, done: make(chan struct{})}, true
 	}
-	return m
+	return r.making, first
+}
+
+func (r *router) finish(w *making) {
+	defer close(w.done)
+	defer func() { // also if a filter panics or ends the goroutine
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		switch {
+		case r.making != w: // the routes have changed again
+		case w.made == nil:
+			r.making = nil
+		default:
+			r.ready.Store(w.made)
+		}
+	}()
+	w.made = r.make(w.of)
 }
 
 func (r *router) make(of *routing) *made {

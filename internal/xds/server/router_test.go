@@ -5,12 +5,14 @@ package server
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
 	rbacpb "github.com/envoyproxy/go-control-plane/envoy/config/rbac/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/rbac/rbacxds"
+	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/xds/httpfilter"
 	"google.golang.org/grpc/internal/xds/match"
 	"google.golang.org/grpc/internal/xds/resource"
@@ -84,6 +86,56 @@ func TestA36Routing(t *testing.T) {
 	r.routes.current.Store(&routing{err: errors.New("not there")})
 	if _, err := r.Route(incoming(t.Context(), "a.test"), "/s/open"); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "not there") {
 		t.Error(err)
+	}
+}
+
+// slow is a kind of filters that take long to be made. Each sends something to begun first. What comes from proceed
+// says whether the goroutine goes on.
+type slow struct {
+	httpfilter.RBAC
+	begun   chan struct{}
+	proceed chan bool
+}
+
+func (s *slow) Server(i httpfilter.Instance) rpcconfig.Filter {
+	s.begun <- struct{}{}
+	if !<-s.proceed {
+		runtime.Goexit()
+	}
+	return s.RBAC.Server(i)
+}
+
+// TestSlowFilter: while an RPC makes the filters others wait for it, no longer than their contexts last. If it exits, another
+// one makes them.
+func TestSlowFilter(t *testing.T) {
+	config := &resource.RouteConfig{VirtualHosts: []resource.VirtualHost{{Domains: []string{"*"}, Routes: []resource.Route{path("/s/m")}}}}
+	kind := &slow{begun: make(chan struct{}), proceed: make(chan bool)}
+	l := listener(config, resource.Filter{Name: "slow", Kind: kind, Config: everybody(t, rbacpb.RBAC_ALLOW)}, resource.Filter{Name: "router", Kind: httpfilter.Router{}})
+	defer l.Close()
+	c, _ := accept(t, l)
+	defer c.Close()
+	results := make(chan error)
+	route := func(ctx context.Context) {
+		_, err := c.chain.router.Route(incoming(ctx, "any"), "/s/m")
+		results <- err
+	}
+	go route(t.Context()) // which exits
+	<-kind.begun
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	go route(over)
+	if err := <-results; status.Code(err) != codes.Canceled {
+		t.Error(err)
+	}
+	go route(t.Context())
+	kind.proceed <- false
+	<-kind.begun
+	go route(t.Context())
+	kind.proceed <- true
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
 	}
 }
 
