@@ -361,6 +361,10 @@ func xdsResourceProbes() []probe.Probe {
 	add("listener", "Listener", filterChanges())
 	add("cluster", "Cluster", clusterChanges())
 	add("cluster", "Cluster", clusterExtras())
+	add("cluster", "Cluster", policyStructs())
+	add("listener", "Listener", filterStructs())
+	add("routes", "RouteConfiguration", overrideStructs())
+	add("routes", "RouteConfiguration", pluginStructs())
 	add("endpoints", "ClusterLoadAssignment", endpointChanges())
 	add("endpoints", "ClusterLoadAssignment", endpointDrops())
 	return out

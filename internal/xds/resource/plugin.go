@@ -26,6 +26,7 @@ const rlsName = "rls_experimental"
 
 var errNoPlugin = errors.New("no cluster specifier plugin is known")
 
+// readPlugin knows no plugin that comes in a TypedStruct, and so a bad one is only a plugin that is not known.
 func readPlugin(in *anypb.Any) (Plugin, error) {
 	const rls = "grpc.lookup.v1.RouteLookupClusterSpecifier"
 	name := string(in.MessageName())
@@ -33,13 +34,13 @@ func readPlugin(in *anypb.Any) (Plugin, error) {
 	case "xds.type.v3.TypedStruct":
 		var s xdsv3.TypedStruct
 		if err := proto.Unmarshal(in.GetValue(), &s); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", errNoPlugin, err)
 		}
 		name = string((&anypb.Any{TypeUrl: s.GetTypeUrl()}).MessageName())
 	case "udpa.type.v1.TypedStruct":
 		var s udpav1.TypedStruct
 		if err := proto.Unmarshal(in.GetValue(), &s); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", errNoPlugin, err)
 		}
 		name = string((&anypb.Any{TypeUrl: s.GetTypeUrl()}).MessageName())
 	case rls:

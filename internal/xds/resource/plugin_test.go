@@ -4,6 +4,7 @@ package resource
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -43,6 +44,18 @@ func TestRLSPlugin(t *testing.T) {
 		t.Errorf("%+v", rc)
 	}
 	sameJSON(t, rc.Plugins["p"], `[{"rls_experimental":{"routeLookupConfig":{"lookupService":"rls"},"childPolicy":[{"cds_experimental":{"isDynamic":true}}],"childPolicyConfigTargetFieldName":"cluster"}}]`)
+}
+
+// TestPluginsInStructs: none that comes in a TypedStruct is known, and so one that is optional is ignored, also if it can't be
+// read.
+func TestPluginsInStructs(t *testing.T) {
+	for _, kind := range []string{"xds.type.v3.TypedStruct", "udpa.type.v1.TypedStruct"} {
+		for _, text := range []string{"", "\xff"} {
+			if _, err := readPlugin(&anypb.Any{TypeUrl: "type.googleapis.com/" + kind, Value: []byte(text)}); !errors.Is(err, errNoPlugin) {
+				t.Errorf("%s %q: %v", kind, text, err)
+			}
+		}
+	}
 }
 
 func FuzzRLSPlugin(f *testing.F) {
