@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"sync/atomic"
@@ -140,5 +141,57 @@ func TestHedgesAreBounded(t *testing.T) {
 	cc := newTestClient(t, serve(t, newEcho()).addr, WithMaxCallAttempts(math.MaxInt), WithDefaultServiceConfig(hedging(math.MaxInt32, "3600s", "", "")))
 	if err := call(testContext(t), cc, "x"); err != nil {
 		t.Error(err)
+	}
+}
+
+// exitingSend is a stats handler that leaves for good when it is told of the first message that is sent.
+type exitingSend struct {
+	attemptCounter
+	exit func()
+	told atomic.Bool
+}
+
+func (e *exitingSend) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	e.attemptCounter.HandleRPC(ctx, s)
+	if _, ok := s.(*stats.OutPayload); ok && !e.told.Swap(true) {
+		e.exit()
+	}
+}
+
+// TestHedgingWhoseSendExits: a stats handler leaves SendMsg of a hedged stream, which the program goes on with. Each
+// attempt gets all messages.
+func TestHedgingWhoseSendExits(t *testing.T) {
+	for name, exit := range exits {
+		got, answer := make(chan string, 2), make(chan struct{})
+		e := newEcho()
+		e.stream = func(ss ServerStream) error {
+			var all string
+			for m := new(text); ss.RecvMsg(m) == nil; m = new(text) {
+				all += m.GetValue()
+			}
+			got <- all
+			<-answer
+			return nil
+		}
+		c := &exitingSend{exit: exit}
+		cc := newTestClient(t, serve(t, e).addr, WithStatsHandler(c), WithDefaultServiceConfig(hedging(2, "0.001s", "", "")))
+		st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left(t, name, func() { _ = st.SendMsg(&text{Value: "a"}) })
+		if err := st.SendMsg(&text{Value: "b"}); err != nil {
+			t.Error(err)
+		}
+		_ = st.CloseSend()
+		for range 2 {
+			if all := within(t, got, "an attempt"); all != "ab" {
+				t.Errorf("%s: an attempt got %q", name, all)
+			}
+		}
+		close(answer)
+		if err := st.RecvMsg(new(text)); err != io.EOF {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

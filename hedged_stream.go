@@ -171,7 +171,9 @@ func (h *hedges) open(l *leg) {
 	i, n := 0, cs.replay.Messages()
 	for m := range cs.keptLocked() {
 		i++
-		l.hand(m, !cs.desc.ClientStreams || cs.replay.Ended() && i == n)
+		if l.hand(m, !cs.desc.ClientStreams || cs.replay.Ended() && i == n) {
+			l.tellSent(l.attempt, m.msg, m.out.sizes())
+		}
 	}
 	if cs.replay.Ended() && n == 0 {
 		_ = l.attempt.Stream.CloseSend() // the receiver will find out
@@ -180,12 +182,10 @@ func (h *hedges) open(l *leg) {
 }
 
 // hand sends a message that the stream keeps. It does not wait for room: the size of the buffer for
-// retries limits how much there can be.
-func (l *leg) hand(m sentMessage, last bool) {
+// retries limits how much there can be. It returns false if the attempt is over, as the leg's goroutine finds out.
+func (l *leg) hand(m sentMessage, last bool) bool {
 	m.out.payload.Data.Ref()
-	if l.attempt.Stream.Enqueue(m.out.payload, last) == nil { // otherwise the leg's goroutine finds out
-		l.tellSent(l.attempt, m.msg, m.out.sizes())
-	}
+	return l.attempt.Stream.Enqueue(m.out.payload, last) == nil
 }
 
 // settle is the last step of a leg's goroutine but ended. A nil error means that the attempt has response
@@ -295,13 +295,17 @@ func (h *hedges) send(msg any, out outMessage) bool {
 	if h.decided {
 		return false
 	}
-	m := sentMessage{out: out, msg: msg}
+	m, n := sentMessage{out: out, msg: msg}, out.sizes()
+	var sent []*leg
 	for _, l := range h.legs {
-		if l.onWay {
-			l.hand(m, !cs.desc.ClientStreams)
+		if l.onWay && l.hand(m, !cs.desc.ClientStreams) {
+			sent = append(sent, l)
 		}
 	}
 	cs.keepLocked(m)
+	for _, l := range sent { // last, as a stats handler may panic: each attempt has the message nevertheless
+		l.tellSent(l.attempt, msg, n)
+	}
 	return true
 }
 
