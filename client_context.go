@@ -85,22 +85,38 @@ func (c *streamContext) EarlyDone() <-chan struct{} {
 
 // waitable returns the tree, and makes it if there is none.
 func (c *streamContext) waitable() context.Context {
+	if tree := c.waited(); tree != nil {
+		return tree
+	}
+	var made struct {
+		tree context.Context
+		end  context.CancelFunc
+	}
+	made.tree, made.end = context.WithCancel(c.parent) // without the lock: the parent is the program's
 	c.mu.Lock()
 	if c.tree == nil {
-		c.tree, c.endTree = context.WithCancel(c.parent)
-		if c.cancelled.Load() {
-			c.endTree()
-		}
+		c.tree, c.endTree = made.tree, made.end
 	}
 	tree := c.tree
 	c.mu.Unlock()
+	if tree != made.tree || c.cancelled.Load() {
+		made.end()
+	}
 	return tree
+}
+
+// waited returns the tree, or nil if there is none.
+func (c *streamContext) waited() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tree
 }
 
 // cancel ends the context.
 func (c *streamContext) cancel() {
+	ended := c.parent.Err() != nil // without the lock: the parent is the program's
 	c.mu.Lock()
-	if c.parent.Err() == nil {
+	if !ended {
 		c.cancelled.Store(true)
 	}
 	endTree := c.endTree
@@ -126,10 +142,7 @@ func (c *streamContext) Err() error {
 
 // Value implements context.Context. Package context finds the tree by a key that only that package has.
 func (c *streamContext) Value(key any) any {
-	c.mu.Lock()
-	tree := c.tree
-	c.mu.Unlock()
-	if tree != nil {
+	if tree := c.waited(); tree != nil {
 		return tree.Value(key)
 	}
 	return c.parent.Value(key)

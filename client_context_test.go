@@ -132,3 +132,45 @@ func TestLabelsOfAnotherRPC(t *testing.T) {
 		t.Errorf("the program was told %d times", got)
 	}
 }
+
+// unlockedParent is a parent of a streamContext that is asked only while that has no lock.
+type unlockedParent struct {
+	context.Context
+	t     *testing.T
+	child *streamContext
+	asked int
+}
+
+func (p *unlockedParent) check() {
+	p.asked++
+	if !p.child.mu.TryLock() {
+		p.t.Error("the parent is asked with the lock held")
+		return
+	}
+	p.child.mu.Unlock()
+}
+
+func (p *unlockedParent) Err() error            { p.check(); return p.Context.Err() }
+func (p *unlockedParent) Done() <-chan struct{} { p.check(); return p.Context.Done() }
+func (p *unlockedParent) Value(key any) any     { p.check(); return p.Context.Value(key) }
+
+// TestStreamContextAsksUnlocked: the parent is the program's.
+func TestStreamContextAsksUnlocked(t *testing.T) {
+	for _, cancelled := range []bool{false, true} {
+		c := &streamContext{}
+		p := &unlockedParent{Context: t.Context(), t: t, child: c}
+		c.parent = p
+		if cancelled {
+			c.cancel()
+		}
+		done := c.Done()
+		if c.Done() != done {
+			t.Error("another Done")
+		}
+		c.cancel()
+		within(t, done, "the end")
+		if c.Err() == nil || p.asked == 0 {
+			t.Errorf("error %v, asked %d times", c.Err(), p.asked)
+		}
+	}
+}

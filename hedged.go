@@ -193,7 +193,7 @@ func (h *hedgedCall) take(e legEvent) {
 	h.open--
 	l.over, l.err = true, e.err
 	if h.winner == nil {
-		outcome, delay := l.outcome(h.ctx, l.err)
+		outcome, delay := l.outcome(h.ctx.Err() != nil, l.err)
 		if h.race.Ended(time.Now(), outcome, delay) {
 			h.winner = l
 		}
@@ -212,10 +212,10 @@ func (h *hedgedCall) take(e legEvent) {
 	}
 }
 
-// outcome returns what the policy makes of a leg that ended with err, in an RPC whose context is ctx.
+// outcome returns what the policy makes of a leg that ended with err. expired says that the RPC's context has ended.
 // It counts failures in the channel's throttle: those with "a non-fatal status code, or that
 // receive a pushback response indicating not to retry".
-func (l *leg) outcome(ctx context.Context, err error) (hedge.Outcome, time.Duration) {
+func (l *leg) outcome(expired bool, err error) (hedge.Outcome, time.Duration) {
 	if err == nil {
 		return hedge.Success, 0
 	}
@@ -223,7 +223,7 @@ func (l *leg) outcome(ctx context.Context, err error) (hedge.Outcome, time.Durat
 	if s := l.attempt.Stream; s != nil {
 		push = retry.PushbackIn(s.Trailer())
 	}
-	nonFatal := l.hedging.NonFatalStatusCodes[status.Code(err)] && !l.attempt.Dropped() && ctx.Err() == nil
+	nonFatal := l.hedging.NonFatalStatusCodes[status.Code(err)] && !l.attempt.Dropped() && !expired
 	if nonFatal || push.Never {
 		l.throttle.Failed()
 	}

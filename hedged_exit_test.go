@@ -195,3 +195,33 @@ func TestHedgingWhoseSendExits(t *testing.T) {
 		}
 	}
 }
+
+// usingErr is a context whose Err uses the stream, once there is one.
+type usingErr struct {
+	context.Context
+	stream atomic.Pointer[ClientStream]
+}
+
+func (c *usingErr) Err() error {
+	if st := c.stream.Load(); st != nil {
+		(*st).Context()
+	}
+	return c.Context.Err()
+}
+
+// TestHedgingAsksContextUnlocked: the context is the program's.
+func TestHedgingAsksContextUnlocked(t *testing.T) {
+	_, cc := hedgedChannel(t, "after=UNAVAILABLE ok", hedging(2, "3600s", `"UNAVAILABLE"`, ""))
+	ctx := &usingErr{Context: testContext(t)}
+	st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx.stream.Store(&st)
+	if err := st.SendMsg(&text{Value: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.RecvMsg(new(text)); err != nil {
+		t.Error(err)
+	}
+}

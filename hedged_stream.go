@@ -192,6 +192,7 @@ func (l *leg) hand(m sentMessage, last bool) bool {
 // headers, or has ended with success.
 func (h *hedges) settle(l *leg, err error) {
 	cs := h.cs
+	expired := cs.ctx.Err() != nil // without the lock: the context is the program's
 	cs.mu.Lock()
 	l.over, l.err = true, err
 	if i := slices.Index(h.legs, l); i >= 0 {
@@ -203,7 +204,7 @@ func (h *hedges) settle(l *leg, err error) {
 		h.race.Committed()
 		h.decideLocked(l, nil)
 	default:
-		outcome, delay := l.outcome(cs.ctx, err)
+		outcome, delay := l.outcome(expired, err)
 		if h.race.Ended(time.Now(), outcome, delay) {
 			h.decideLocked(l, err)
 		} else {
