@@ -30,8 +30,8 @@ const (
 	// From 0 on, the number of the embedded field that it is promoted from.
 )
 
-// shape is what is known of a wrapper's type.
-type shape struct{ in, out way }
+// shape is what is known of a wrapper's type. until is in, but plain is SetReadDeadline.
+type shape struct{ in, out, until way }
 
 // way describes one direction (reading or writing) of a wrapper's type: where each method comes from.
 //
@@ -60,8 +60,9 @@ func trying(w *way) method {
 	return w.tries
 }
 
-func inward(s *shape) *way  { return &s.in }
-func outward(s *shape) *way { return &s.out }
+func inward(s *shape) *way   { return &s.in }
+func outward(s *shape) *way  { return &s.out }
+func bounding(s *shape) *way { return &s.until }
 
 var shapes sync.Map // of reflect.Type to *shape
 
@@ -92,6 +93,8 @@ func learnShape(t reflect.Type) *shape {
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("CountWritten") },
 		),
 	}
+	s.until = s.in
+	s.until.plain = origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("SetReadDeadline") })
 	shapes.Store(t, s)
 	return s
 }
@@ -258,7 +261,7 @@ func namedBy(conn net.Conn, v reflect.Value, direction func(*shape) *way) (named
 	if !offers(v, direction, other) {
 		return nil, nil
 	}
-	if direction(&shape{in: way{plain: 1}}).plain == 1 {
+	if direction(&shape{out: way{plain: 1}}).plain != 1 {
 		if r, ok := conn.(interface{ ReadsOf() net.Conn }); ok {
 			named = r.ReadsOf()
 		}

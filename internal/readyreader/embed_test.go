@@ -194,6 +194,42 @@ func (c sliced) Can() Ability                                          { return 
 func (c sliced) TryWrite(p []byte) (int, error)                        { return c.Write(p) }
 func (c sliced) ReadOnReady(int, mem.BufferPool) (*[]byte, int, error) { return nil, 0, io.EOF }
 
+// unbounded has a SetReadDeadline of its own, and overUnbounded leaves it that.
+type (
+	unbounded        struct{ net.Conn }
+	overUnbounded    struct{ *unbounded }
+	readsOfUnbounded struct{ *unbounded } // its reads call another's, and its deadlines reach as far
+)
+
+func (b *unbounded) SetReadDeadline(time.Time) error { return nil }
+
+func (r *readsOfUnbounded) Read(p []byte) (int, error) { return r.unbounded.Read(p) }
+
+func TestDeadlinesEndReads(t *testing.T) {
+	self, _ := connPair(t, "tcp")
+	for _, tt := range []struct {
+		conn net.Conn
+		want bool
+	}{
+		{self, true},
+		{embeds{self}, true},
+		{&embedsTCP{self.(*net.TCPConn)}, true},
+		{&twice{&embeds{self}}, true},
+		{&reads{self}, true},
+		{&above{&reads{self}}, true},
+		{&forwards{self}, true},
+		{&closes{self}, true},
+		{&unbounded{self}, false},
+		{&overUnbounded{&unbounded{self}}, false},
+		{&unbounded{&reads{self}}, false},
+		{&readsOfUnbounded{&unbounded{self}}, true},
+	} {
+		if got := DeadlinesEndReads(tt.conn); got != tt.want {
+			t.Errorf("%T: %v", tt.conn, got)
+		}
+	}
+}
+
 // TestIncomparable: connections are never compared by == alone.
 func TestIncomparable(t *testing.T) {
 	self, peer := connPair(t, "tcp")

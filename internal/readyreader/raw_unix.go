@@ -15,9 +15,18 @@ import (
 // maxRW bounds one system call: some systems reject or cut larger transfers.
 const maxRW = 1 << 30
 
-// neverWaits reports whether a single read or write of the descriptor never waits. That is always so:
-// package net makes its sockets non-blocking.
-func neverWaits(syscall.RawConn) bool { return true }
+// neverWaits makes single reads and writes of the descriptor return rather than wait. Package net makes its
+// sockets so, but a program that calls File().Fd(), say to set an option, turns that back for the socket too.
+func neverWaits(rc syscall.RawConn) bool {
+	var err error
+	cerr := rc.Control(func(fd uintptr) {
+		var flags int
+		if flags, err = unix.FcntlInt(fd, unix.F_GETFL, 0); err == nil && flags&unix.O_NONBLOCK == 0 {
+			err = unix.SetNonblock(int(fd), true)
+		}
+	})
+	return cerr == nil && err == nil
+}
 
 // readOnce reads once into a non-empty p: n > 0 or an error.
 //

@@ -117,3 +117,10 @@ func ReadsSocket(conn net.Conn) bool { return isSocket(descend(conn, inward)) }
 func OverSocket(conn net.Conn) bool {
 	return isSocket(descend(conn, inward)) && isSocket(descend(conn, outward))
 }
+
+// DeadlinesEndReads reports whether a deadline that is set on conn reaches what conn's reads wait for, as far as can
+// be told: no wrapper that leaves reading to what is below it has a SetReadDeadline of its own.
+func DeadlinesEndReads(conn net.Conn) bool {
+	reads := descend(conn, inward).end
+	return reads == nil || isSame(reads, conn) || isSame(descend(conn, bounding).end, descend(reads, bounding).end)
+}

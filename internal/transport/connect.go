@@ -115,10 +115,17 @@ type ConnectParams struct {
 	Secret bool
 }
 
+// handshakeGrace is how much longer than until its deadline a handshake may take before its connection is closed:
+// an error of the deadline says more.
+const handshakeGrace = time.Second
+
 func (c *Client) handshake(ctx context.Context, creds credentials.TransportCredentials, addr resolver.Address, raw net.Conn) (net.Conn, error) {
 	d, bounded := ctx.Deadline()
-	if bounded && raw.SetDeadline(d) != nil {
-		bounded = false // some connections, such as the channels of SSH, have no deadlines
+	if bounded {
+		// Credentials may set deadlines of their own, and some connections take one that has no effect.
+		late := time.AfterFunc(time.Until(d)+handshakeGrace, func() { raw.Close() })
+		defer late.Stop()
+		bounded = raw.SetDeadline(d) == nil // some, such as the channels of SSH, have no deadlines
 	}
 	defer context.AfterFunc(ctx, func() { // credentials may take no notice of ctx while they wait for the peer
 		if !bounded || ctx.Err() == context.Canceled {

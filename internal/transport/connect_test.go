@@ -81,3 +81,23 @@ func TestHandshakeIsCancelled(t *testing.T) {
 		}
 	})
 }
+
+// undeadlined takes deadlines that have no effect.
+type undeadlined struct{ net.Conn }
+
+func (undeadlined) SetDeadline(time.Time) error { return nil }
+
+// TestHandshakeOutlivesDeadline: an attempt's time ends, also where deadlines have no effect.
+func TestHandshakeOutlivesDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begun := time.Now()
+		_, err := new(Client).handshake(ctx, inattentive{insecure.NewCredentials()}, resolver.Address{}, undeadlined{near})
+		if took := time.Since(begun); err == nil || took != time.Minute+handshakeGrace {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}

@@ -35,13 +35,12 @@ func (c *Conn) terminate(err error) {
 	if was == protocol.Dead {
 		return
 	}
-	parked := c.handle.Close()
+	if c.handle.Close() && was != protocol.Fresh {
+		c.handle.Wake() // starts a reader, which cleans up, and does not wait for what closing waits for
+	}
 	c.wire.Conn.Close()
-	switch {
-	case was == protocol.Fresh: // there is no reader to do it
+	if was == protocol.Fresh { // there is no reader to do it
 		c.tellAll()
-	case parked:
-		c.handle.Wake() // starts a reader, which cleans up
 	}
 }
 

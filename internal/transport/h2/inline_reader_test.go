@@ -161,6 +161,12 @@ type inlinePeer struct {
 // startInline begins with what the listener has to have seen for there to be an inline reader.
 func startInline(t *testing.T, cfg protocol.Config, role *testRole, handler Handler) *inlinePeer {
 	t.Helper()
+	return startInlineOver(t, func(nc net.Conn) net.Conn { return nc }, cfg, role, handler)
+}
+
+// startInlineOver is startInline over what wrap makes of the server's socket.
+func startInlineOver(t *testing.T, wrap func(net.Conn) net.Conn, cfg protocol.Config, role *testRole, handler Handler) *inlinePeer {
+	t.Helper()
 	if !park.Supported() || !park.Takes() {
 		t.Skip("here a goroutine reads for those who wait")
 	}
@@ -176,7 +182,7 @@ func startInline(t *testing.T, cfg protocol.Config, role *testRole, handler Hand
 		return nil
 	}
 	cfg.Pool, cfg.Pooled = mem.DefaultBufferPool(), true
-	p.c = New(ns, protocol.Server, &cfg, handler)
+	p.c = New(wrap(ns), protocol.Server, &cfg, handler)
 	p.c.Start()
 	p.write(join([]byte(http2.ClientPreface), settings(), raw(fSettings, 1, 0, nil), p.enc.request(1, false)))
 	p.l = <-listeners
@@ -304,6 +310,52 @@ func (p *inlinePeer) sweep() {
 }
 
 var eightBytes = make([]byte, 8)
+
+// deafConn takes read deadlines that have no effect.
+type deafConn struct{ net.Conn }
+
+func (deafConn) SetReadDeadline(time.Time) error { return nil }
+
+// TestNoInlineReaderOfDeafConn: who waits for a message does not read where it can't be interrupted.
+func TestNoInlineReaderOfDeafConn(t *testing.T) {
+	role := new(testRole)
+	p := startInlineOver(t, func(nc net.Conn) net.Conn { return deafConn{nc} }, protocol.Config{}, role, role)
+	for range 300 {
+		p.say(1)
+	}
+	if n := p.l.inline.Load(); n != 0 {
+		t.Errorf("%d times", n)
+	}
+}
+
+// slowClose is closed when may is.
+type slowClose struct {
+	net.Conn
+	may chan struct{}
+}
+
+func (c slowClose) Close() error { <-c.may; return c.Conn.Close() }
+
+// TestEndBeforeClose: streams of a parked connection do not wait for what closing it waits for.
+func TestEndBeforeClose(t *testing.T) {
+	role, may := new(testRole), make(chan struct{})
+	p := startInlineOver(t, func(nc net.Conn) net.Conn { return slowClose{nc, may} }, protocol.Config{}, role, role)
+	p.say(1)
+	p.rests()
+	closed := make(chan struct{})
+	go func() {
+		p.c.Close(errors.New("over"))
+		close(closed)
+	}()
+	p.told("closed: over")
+	select {
+	case <-closed:
+		t.Error("it did not wait")
+	default:
+	}
+	close(may)
+	<-closed
+}
 
 // TestInlineReaderHeeds: whatever comes while an InlineReader waits for input is dealt with, by whomever.
 func TestInlineReaderHeeds(t *testing.T) {

@@ -22,7 +22,7 @@ func (r *reader) lend() bool {
 	if !r.in.act.lending.wanted() {
 		return false
 	}
-	if !r.in.parks || !r.in.swept || !r.ground().Takes() || !r.wire.Drained() {
+	if !r.in.parks || !r.in.lends || !r.in.swept || !r.ground().Takes() || !r.wire.Drained() {
 		return false
 	}
 	c := r.lock()

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !race && !msan && !asan
+//go:build !race && !msan && !asan && !386 && !s390x
 
 package readyreader
 
 import (
 	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"google.golang.org/grpc/internal/pulse"
 )
@@ -19,30 +17,24 @@ const much = 512 << 10
 
 func sysRead(fd int, p []byte) (n int, err error) {
 	if pulse.On() && len(p) <= much {
-		return sysRaw(syscall.SYS_READ, fd, p)
+		return sysRaw(syscall.SYS_RECVFROM, fd, p)
 	}
 	return syscall.Read(fd, p)
 }
 
 func sysWrite(fd int, p []byte) (n int, err error) {
 	if pulse.On() && len(p) <= much {
-		return sysRaw(syscall.SYS_WRITE, fd, p)
+		return sysRaw(syscall.SYS_SENDTO, fd, p)
 	}
 	return syscall.Write(fd, p)
 }
 
-// sysWriteVector writes the pieces in v. The scheduler is told of it: it takes long beside what that costs.
-func sysWriteVector(fd uintptr, v *unix.Iovec, count int) (n int, errno syscall.Errno) {
-	r, _, errno := syscall.Syscall(syscall.SYS_WRITEV, fd, uintptr(unsafe.Pointer(v)), uintptr(count))
-	if errno != 0 {
-		return 0, errno
-	}
-	return int(r), 0
-}
-
-// sysRaw makes one system call without telling the scheduler. p is not empty.
+// sysRaw makes one system call of a socket without telling the scheduler. p is not empty. The program may have
+// put the socket into blocking mode (see neverWaits), so the call itself says that it must not wait: all
+// other goroutines would wait with it.
 func sysRaw(trap uintptr, fd int, p []byte) (int, error) {
-	n, _, errno := syscall.RawSyscall(trap, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	n, _, errno := syscall.RawSyscall6(trap, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+		syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL, 0, 0)
 	if errno != 0 {
 		return -1, errno
 	}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package readyreader
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// block puts the socket into blocking mode, by the way in which programs set options of it.
+func block(t testing.TB, conn any) {
+	t.Helper()
+	f, err := conn.(interface{ File() (*os.File, error) }).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if flags&unix.O_NONBLOCK != 0 {
+		t.Skip("File().Fd() leaves the socket as it is")
+	}
+}
+
+func TestBlockingSocket(t *testing.T) {
+	forEachNetwork(t, func(t *testing.T, network string) {
+		self, peer := connPair(t, network)
+		block(t, self)
+		r := rawReaderFor(t, self)
+		watchdog := time.AfterFunc(10*time.Second, func() {
+			t.Error("a try waits")
+			peer.Close()
+		})
+		defer watchdog.Stop()
+		if n, err := r.TryReadInto(make([]byte, 8)); n != 0 || err != ErrWouldBlock {
+			t.Errorf("try to read: %d, %v", n, err)
+		}
+		chunk := make([]byte, 1<<20)
+		for {
+			if _, err := r.TryWrite(chunk); err == ErrWouldBlock {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
