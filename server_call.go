@@ -195,11 +195,11 @@ func (s *Server) unknown(path string) error {
 	service, name, ok := transport.SplitMethod(path)
 	switch {
 	case !ok:
-		return status.Errorf(codes.Unimplemented, "malformed method name: %q", path)
+		return status.Errorf(codes.Unimplemented, "malformed method name: %q", transport.Quoted(path))
 	case s.services[service] == nil:
-		return status.Errorf(codes.Unimplemented, "unknown service %s", service)
+		return status.Errorf(codes.Unimplemented, "unknown service %s", transport.Quoted(service))
 	}
-	return status.Errorf(codes.Unimplemented, "unknown method %s for service %s", name, service)
+	return status.Errorf(codes.Unimplemented, "unknown method %s for service %s", transport.Quoted(name), service)
 }
 
 // isMalformed reports whether a path has a slash at its beginning and none behind it. Behind net/http such a path comes this far.

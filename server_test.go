@@ -43,11 +43,15 @@ func TestServerManyCalls(t *testing.T) {
 
 func TestServerUnknownMethods(t *testing.T) {
 	c := connect(t, serve(t, newEcho()))
+	long := strings.Repeat("x", 8<<10)
 	for _, test := range []struct{ method, message string }{
 		{"/test.Nobody/Unary", "unknown service test.Nobody"},
 		{"/test.Echo/Nothing", "unknown method Nothing for service test.Echo"},
 		{"/a/b/c", "unknown service a/b"},
 		{"/only", `malformed method name: "/only"`},
+		{"/" + long, `malformed method name: "/` + long[:255] + `..."`},
+		{"/" + long + "/Unary", "unknown service " + long[:256] + "..."},
+		{"/test.Echo/" + long, "unknown method " + long[:256] + "... for service test.Echo"},
 	} {
 		c.unaryCall(context.Background(), transport.Call{Method: test.method}, payload(t, "x", nil)).
 			wantStatus(t, codes.Unimplemented, test.message)

@@ -262,7 +262,7 @@ func (p *requestParser) refuse() *refusal {
 	subtype, ok := grpcwire.ParseContentType(p.contentType)
 	if !ok {
 		r := p.unlikeGRPC(http.StatusUnsupportedMediaType, status.Newf(codes.InvalidArgument,
-			"invalid gRPC request content-type %q", p.contentType))
+			"invalid gRPC request content-type %q", grpcwire.Quoted(p.contentType)))
 		r.foreign = true
 		return r
 	}
@@ -270,7 +270,7 @@ func (p *requestParser) refuse() *refusal {
 	switch {
 	case string(p.httpMethod) != grpcwire.MethodPost:
 		return p.unlikeGRPC(http.StatusMethodNotAllowed, status.Newf(codes.Internal,
-			"Received a HEADERS frame with :method %q which should be POST", p.httpMethod))
+			"Received a HEADERS frame with :method %q which should be POST", grpcwire.Quoted(p.httpMethod)))
 	case p.authority == nil && p.host == nil:
 		return refused(http.StatusBadRequest, status.New(codes.Internal, "no host or :authority header present"))
 	case p.badTimeout != nil:
@@ -284,7 +284,7 @@ func (p *requestParser) refuse() *refusal {
 	}
 	path := p.method.Path()
 	if _, _, ok := grpcwire.SplitPath(path); !ok && (!p.laxPath || path[0] == '/') {
-		return refused(http.StatusOK, status.Newf(codes.Unimplemented, "malformed method name: %q", path))
+		return refused(http.StatusOK, status.Newf(codes.Unimplemented, "malformed method name: %q", grpcwire.Quoted(path)))
 	}
 	return nil
 }

@@ -44,6 +44,9 @@ func PiecesOf(s mem.BufferSlice) Pieces { return h2.PiecesOf(s) }
 // which is what the application asked for with a space at its end, or empty.
 func UserAgent(prefix, version string) string { return grpcwire.UserAgent(prefix, version) }
 
+// Quoted returns what of a text that a peer sent is quoted in a status.
+func Quoted(text string) string { return grpcwire.Quoted(text) }
+
 // SplitMethod splits "/package.Service/Method".
 func SplitMethod(path string) (service, method string, ok bool) { return grpcwire.SplitPath(path) }
 

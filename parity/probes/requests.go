@@ -37,6 +37,8 @@ var requests = []struct {
 	{"path of slashes", []string{":path", "///"}},
 	{"path with a query", []string{":path", rig.Unary + "?a=b"}},
 	{"path with three parts", []string{":path", "/a" + rig.Unary}},
+	{"path with one long part", []string{":path", "/" + strings.Repeat("probe.", 100)}},
+	{"unknown long service", []string{":path", "/" + strings.Repeat("no.", 100) + "Such/Unary"}},
 	{"path is *", []string{":path", "*"}},
 	{"unknown service", []string{":path", "/no.Such/Unary"}},
 	{"unknown method", []string{":path", "/probe.Probe/No"}},

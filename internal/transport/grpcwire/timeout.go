@@ -104,12 +104,3 @@ func unitNumber(name byte) Timeout {
 	}
 	return 0
 }
-
-// clip shortens what a peer sent, so that it can't make an error message of any length.
-func clip[T Text](v T) string {
-	const most = 64
-	if len(v) > most {
-		return string(v[:most]) + "..."
-	}
-	return string(v)
-}
