@@ -320,19 +320,25 @@ func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
 // interceptUnary is the rest of invoke for an RPC, r, with an interceptor that the Selector chose.
 // The interceptor sees the RPC as a stream.
 func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error {
-	cs := &clientStream{clientCall: r}
+	returned, cs := false, &clientStream{clientCall: r}
 	cs.desc = &StreamDesc{}
 	st, err := intercept(cs, choice, true)
 	if err != nil {
 		return err
 	}
-	if err := st.SendMsg(req); err != nil && err != io.EOF {
-		return err
+	defer func() {
+		if !returned { // code of the program panicked, which may be recovered above
+			cs.abort(errUnreturned)
+		}
+	}()
+	err = st.SendMsg(req)
+	if err == nil || err == io.EOF {
+		if err = st.RecvMsg(reply); err == io.EOF { // the end of a stream is no status
+			err = errNoReply
+		}
+		cs.metadataOf(st)
 	}
-	if err = st.RecvMsg(reply); err == io.EOF { // the end of a stream is no status
-		err = errNoReply
-	}
-	cs.metadataOf(st)
+	returned = true
 	return err
 }
 

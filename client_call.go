@@ -182,9 +182,9 @@ func sizeLimit(config *int, option, def int) int {
 	case config == nil:
 		return option
 	case option < 0:
-		return *config
+		return max(*config, 0)
 	}
-	return min(*config, option)
+	return max(min(*config, option), 0)
 }
 
 // finish ends the RPC. err is its result, and a its last attempt, or nil if there was none.

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
@@ -152,6 +153,28 @@ func TestCallsThatExit(t *testing.T) {
 			watch.want(t, what, test.ends)
 			if n := cc.channel.RPCs(); n != 0 || finished != 1 {
 				t.Errorf("%s: %d RPCs go on; OnFinish was called %d times", what, n, finished)
+			}
+		}
+	}
+}
+
+// TestInterceptedCallsThatExit: so is a unary one that an interceptor of the Selector has begun as a stream.
+func TestInterceptedCallsThatExit(t *testing.T) {
+	proto := encoding.GetCodecV2("proto")
+	for name, exit := range exits {
+		for _, encodes := range []bool{false, true} {
+			what := fmt.Sprintf("%s, encoding %t", name, encodes)
+			commits := make(chan struct{}, 9)
+			cc, _ := selecting(t, serving(t), func(context.Context, string) (rpcconfig.Choice, error) {
+				return rpcconfig.Choice{Interceptor: &filter{}, Committed: func() { commits <- struct{}{} }}, nil
+			})
+			finished := 0
+			left(t, what, func() {
+				_ = cc.Invoke(testContext(t), unaryMethod, &text{Value: "x"}, new(text),
+					ForceCodecV2(exitingCodec{proto, exit, encodes}), OnFinish(func(error) { finished++ }))
+			})
+			if n := cc.channel.RPCs(); n != 0 || finished != 1 || len(commits) != 1 {
+				t.Errorf("%s: %d RPCs go on; OnFinish was called %d times, Committed %d", what, n, finished, len(commits))
 			}
 		}
 	}

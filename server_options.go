@@ -147,7 +147,7 @@ func ConnectionTimeout(d time.Duration) ServerOption {
 // MaxRecvMsgSize returns a ServerOption that limits the size of a client's message, in bytes, both before
 // and after decompression. The default is 4 MiB.
 func MaxRecvMsgSize(m int) ServerOption {
-	return serverOption(func(o *serverOptions) { o.maxReceive = m })
+	return serverOption(func(o *serverOptions) { o.maxReceive = max(m, 0) })
 }
 
 // MaxMsgSize is MaxRecvMsgSize.
@@ -158,7 +158,7 @@ func MaxMsgSize(m int) ServerOption { return MaxRecvMsgSize(m) }
 // MaxSendMsgSize returns a ServerOption that limits the size of a message to a client, in bytes after
 // compression. The default is math.MaxInt32.
 func MaxSendMsgSize(m int) ServerOption {
-	return serverOption(func(o *serverOptions) { o.maxSend = m })
+	return serverOption(func(o *serverOptions) { o.maxSend = max(m, 0) })
 }
 
 // MaxConcurrentStreams returns a ServerOption that limits how many RPCs of one connection may be under

@@ -4,6 +4,7 @@ package channel
 
 import (
 	"math"
+	"time"
 
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/transport"
@@ -69,17 +70,27 @@ func (l *Link) isUnfit() bool {
 	return l.unfit
 }
 
-// pingLess doubles the keepalive time of later connections. The channel calls it when a server
-// closes a connection because of too many pings (gRFC A8).
-func (ch *Channel) pingLess() {
-	old := ch.transport.Load()
-	next := *old
-	next.Keepalive.Time = max(next.Keepalive.Time, transport.MinClientPingInterval)
-	if next.Keepalive.Time < math.MaxInt64/2 {
-		next.Keepalive.Time *= 2
+// pingLess makes the keepalive time of later connections at least twice that of one that a server has closed
+// because of too many pings (gRFC A8). Many servers may say so of connections that were made with the same time.
+func (ch *Channel) pingLess(pinged time.Duration) {
+	if pinged <= 0 {
+		return
 	}
-	next.Prepare()
-	if old.Keepalive.Time > 0 && ch.transport.CompareAndSwap(old, &next) {
-		logger.Warningf("%s: the server received too many pings; they now come every %v", ch.Name, next.Keepalive.Time)
+	least := max(pinged, transport.MinClientPingInterval)
+	if least < math.MaxInt64/2 {
+		least *= 2
+	}
+	for {
+		old := ch.transport.Load()
+		if old.Keepalive.Time >= least {
+			return
+		}
+		next := *old
+		next.Keepalive.Time = least
+		next.Prepare()
+		if ch.transport.CompareAndSwap(old, &next) {
+			logger.Warningf("%s: the server received too many pings; they now come every %v", ch.Name, least)
+			return
+		}
 	}
 }

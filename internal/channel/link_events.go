@@ -35,7 +35,7 @@ func (l *Link) Begun(c *transport.Client) {
 func (l *Link) Draining(why transport.GoAway) {
 	if why.TooManyPings() {
 		logger.Errorf("Client received GoAway with error code %v and debug data equal to ASCII %q.", why.Code(), why.Debug())
-		l.sub.ch.pingLess()
+		l.sub.ch.pingLess(why.Keepalive())
 	} else if !why.IsOrderly() {
 		// The errors of RPCs have the debug data. The log does not, as it is kept for longer (RFC
 		// 9113, section 6.8).

@@ -77,9 +77,12 @@ func (p *ProxyParams) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return p.through(proxy)(ctx, addr)
 }
 
-// withPort adds port 443 to a host without a port.
+// withPort adds port 443 to a host without a port. A port without a host is localhost's, as package dns has it.
 func withPort(endpoint string) string {
-	if _, _, err := net.SplitHostPort(endpoint); err == nil {
+	if host, port, err := net.SplitHostPort(endpoint); err == nil {
+		if host == "" {
+			return net.JoinHostPort("localhost", port)
+		}
 		return endpoint
 	}
 	host := endpoint

@@ -113,7 +113,7 @@ func (s *State) Decide(f Failure) Verdict {
 		return Verdict{Retry: true, Delay: f.Pushback.Delay}
 	}
 	v := Verdict{Retry: true, Delay: delay(s.Policy, int(s.sincePushback), f.random)}
-	s.sincePushback++
+	s.sincePushback = min(s.sincePushback, math.MaxInt16-1) + 1
 	return v
 }
 

@@ -5,6 +5,7 @@ package transport
 import (
 	"errors"
 	"syscall"
+	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/transport/h2"
@@ -38,6 +39,9 @@ func (g GoAway) IsOrderly() bool { return g.code == frame.NoError }
 func (g GoAway) TooManyPings() bool {
 	return g.code == frame.EnhanceYourCalm && g.debug == tooManyPings
 }
+
+// Keepalive returns the keepalive time of the connection; not positive: there are no pings.
+func (g GoAway) Keepalive() time.Duration { return g.keepalive }
 
 // Peer returns the other end. Its fields must not be changed.
 func (c *Client) Peer() *peer.Peer { return c.peer }

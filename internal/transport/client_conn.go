@@ -72,7 +72,7 @@ func (h *clientHandler) GoAway(code frame.ErrCode, debug []byte) {
 	if old := h.leave.Load(); old != nil && old.code == code && old.debug == string(debug) {
 		return
 	}
-	why := GoAway{code, string(debug)}
+	why := GoAway{code, string(debug), h.cfg.Keepalive.Time}
 	h.leave.Store(&why)
 	drainWaits.tell(h.conn)
 	h.events.Draining(why)

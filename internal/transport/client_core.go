@@ -6,6 +6,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -88,8 +89,9 @@ type ClientEvents interface {
 
 // GoAway is what the peer has said in a GOAWAY frame.
 type GoAway struct {
-	code  frame.ErrCode
-	debug string
+	code      frame.ErrCode
+	debug     string
+	keepalive time.Duration // of the connection
 }
 
 // preface is the wait for the peer to show that it speaks HTTP/2.

@@ -4,7 +4,9 @@ package dns
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 
 	grpclbstate "google.golang.org/grpc/balancer/grpclb/state"
@@ -81,11 +83,18 @@ func (q *query) addresses(ctx context.Context) (resolver.State, error) {
 	return static.State(list...), nil
 }
 
+// isFinal reports whether a server has answered, and not with records: there are none, or it has none to give, as with
+// one that refuses TXT records. To ask again would not help.
+func isFinal(err error) bool {
+	e, ok := errors.AsType[*net.DNSError](err)
+	return ok && !e.IsTimeout && !e.IsTemporary
+}
+
 // config looks up the service config. Nil means that there is none for this client.
 func (q *query) config(ctx context.Context, parse configParser) *serviceconfig.ParseResult {
 	records, err := q.server.LookupTXT(ctx, txtPrefix+q.host.name)
 	if err != nil {
-		if q.IgnoreTXTErrors || isNotFound(err) {
+		if q.IgnoreTXTErrors || isFinal(err) {
 			return nil
 		}
 		return &serviceconfig.ParseResult{Err: fmt.Errorf("dns: TXT record lookup error: %w", err)}

@@ -187,6 +187,8 @@ func TestServiceConfig(t *testing.T) {
 		{what: "ignored error", err: broken, want: "none"},
 		{what: "error", err: broken, strict: true, want: "error"},
 		{what: "not found", strict: true, want: "none"},
+		{what: "refused", err: &net.DNSError{Err: "no such records here"}, strict: true, want: "none"},
+		{what: "timeout", err: &net.DNSError{Err: "i/o timeout", IsTimeout: true}, strict: true, want: "error"},
 		{what: "switched off", records: []string{"grpc_config=x"}, off: true, want: "none"},
 		{what: "switched off for all", records: []string{"grpc_config=x"}, noTXT: true, want: "none"},
 	} {

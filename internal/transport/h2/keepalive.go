@@ -92,9 +92,9 @@ func (c *locked) streamOpened() {
 	if ka.Interval <= 0 || ka.WithoutStreams || !(*Conn)(c).hasBegun() || c.keepalive.armed {
 		return
 	}
-	// The peer owed us no answer while no stream was open.
-	c.lastRead.Store(clock.Now())
-	c.armKeepalive(ka.Interval)
+	// What was not heard while no stream was open counts too: after that long the peer may be gone, and the
+	// stream should not have to wait for an interval of its own (gRFC A8).
+	c.armKeepalive(max(0, time.Duration(c.lastRead.Load()-clock.Now())+ka.Interval))
 }
 
 // checkKeepalive is one check of keepalive: is the peer still there? Before the peer's first SETTINGS it ends the

@@ -68,12 +68,13 @@ func TestDeadPeer(t *testing.T) {
 		time.Sleep(time.Hour) // no stream: nobody asks
 		p.want()
 		p.open(protocol.Frames{End: true})
-		p.want("HEADERS 1 end :method=POST :path=/x")
+		time.Sleep(time.Second)
+		p.want("HEADERS 1 end :method=POST :path=/x", "PING alive") // as nothing was heard for so long
+		p.send(raw(fPing, 1, 0, []byte("alive\x00\x00\x00")))
 		time.Sleep(9 * time.Second)
 		p.want()
 		time.Sleep(time.Second)
 		p.want("PING alive")
-		time.Sleep(time.Second)
 		p.send(raw(fPing, 1, 0, []byte("alive\x00\x00\x00")))
 		time.Sleep(9 * time.Second)
 		p.want()
