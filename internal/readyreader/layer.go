@@ -33,6 +33,9 @@ const (
 	// OnSocket: the Layer reads a socket, or a wrapper around one, writes the same or a wrapper around it, and
 	// has written all that it took.
 	OnSocket
+	// EndsReads: a read deadline that is set on the connection ends what its reads wait for. That depends on the
+	// wrappers above a Layer, so Can does not tell it: see DeadlinesEndReads.
+	EndsReads
 )
 
 // Has reports whether all of some are in a.

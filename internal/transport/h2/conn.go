@@ -83,7 +83,7 @@ func New(nc net.Conn, side protocol.Side, cfg *protocol.Config, h Handler) *Conn
 	return &Conn{
 		wire:    w,
 		handler: h,
-		in:      input{predictor: untried, can: w.abilities(cfg), lends: readyreader.DeadlinesEndReads(nc)},
+		in:      input{predictor: untried, can: w.abilities(cfg)},
 		core:    protocol.New(side, cfg),
 	}
 }

@@ -23,7 +23,6 @@ type input struct {
 	predictor idlePredictor
 	parks     bool                // the connection can be parked, or can rest
 	swept     bool                // the sweeper watches the connection
-	lends     bool                // a reader can be interrupted, so that its role may be lent; immutable
 	can       readyreader.Ability // abilities of the wire; immutable, so any goroutine may read it
 }
 

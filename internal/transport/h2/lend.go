@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/readyreader"
 )
 
 // A reader that has woken a goroutine that waits for messages of the only stream lends it the reader's
@@ -22,7 +23,7 @@ func (r *reader) lend() bool {
 	if !r.in.act.lending.wanted() {
 		return false
 	}
-	if !r.in.parks || !r.in.lends || !r.in.swept || !r.ground().Takes() || !r.wire.Drained() {
+	if !r.in.parks || !r.in.can.Has(readyreader.EndsReads) || !r.in.swept || !r.ground().Takes() || !r.wire.Drained() {
 		return false
 	}
 	c := r.lock()

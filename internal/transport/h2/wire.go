@@ -18,6 +18,9 @@ func (w *wire) abilities(cfg *protocol.Config) readyreader.Ability {
 	if !cfg.Pooled {
 		can &^= readyreader.ReadsReady | readyreader.TriesReads | readyreader.WaitsInRead
 	}
+	if readyreader.DeadlinesEndReads(w.Conn) {
+		can |= readyreader.EndsReads
+	}
 	return can
 }
 
