@@ -139,6 +139,7 @@ func (b *weightedRoundRobin) adopt(s resolver.State, c *config) (gone []*endpoin
 // Close closes the embedded balancer, and ends updates of the weights and streams of load reports.
 func (b *weightedRoundRobin) Close() {
 	b.Balancer.Close()
+	b.records.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true

@@ -139,6 +139,14 @@ func (l *Link) gone() {
 	openConnections.Record(ch.opts.Recorders, -1, ch.Name, labels.BackendService, l.security(), labels.Locality)
 }
 
+// retireAll retires links, all of them also if recorders leave by a panic or end the goroutine.
+func retireAll(links []*Link) {
+	if len(links) > 0 {
+		defer retireAll(links[1:])
+		links[0].retire()
+	}
+}
+
 // retire counts the connection as lost because its subchannel has no use for it, and closes it gracefully.
 func (l *Link) retire() {
 	defer l.client.GracefulClose() // also if a recorder panics

@@ -288,12 +288,10 @@ func (sub *Subchannel) tearDown() {
 	sub.abandonLocked()
 	sub.setStateLocked(connectivity.Shutdown, nil)
 	sub.mu.Unlock()
-	for _, l := range links {
-		l.retire()
-	}
-	sub.unfollowScale()
-	sub.producers.close()
-	sub.node.Close()
+	defer sub.node.Close()
+	defer sub.producers.close()
+	defer sub.unfollowScale()
+	retireAll(links)
 }
 
 // resignLocked removes all connections from the subchannel and returns them. The caller retires them,

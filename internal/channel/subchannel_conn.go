@@ -50,11 +50,10 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	links := sub.resignLocked()
 	sub.abandonLocked()
 	sub.retries = 0
+	sub.setStateLocked(connectivity.Connecting, nil)
 	sub.mu.Unlock()
-	defer sub.beginAnew() // also if a recorder ends the goroutine
-	for _, l := range links {
-		l.retire()
-	}
+	defer sub.beginAnew()
+	retireAll(links)
 }
 
 // beginAnew starts an attempt to connect to addresses that have changed, unless something else has decided meanwhile.

@@ -93,7 +93,7 @@ func (sub *Subchannel) dropListenerLocked() {
 func (sub *Subchannel) RegisterHealthListener(listener func(balancer.SubConnState)) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	if sub.state != connectivity.Ready {
+	if sub.state != connectivity.Ready || sub.current == nil {
 		return // the balancer registers again when it hears of Ready
 	}
 	sub.dropListenerLocked()

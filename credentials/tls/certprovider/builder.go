@@ -118,8 +118,9 @@ func (h *handle) KeyMaterial(ctx context.Context) (*KeyMaterial, error) {
 }
 
 func (h *handle) Close() {
-	h.closed.Store(true)
-	h.release()
+	if !h.closed.Swap(true) {
+		h.release()
+	}
 }
 
 // unregisteredError is the name of a builder that is not registered. Code that reads a

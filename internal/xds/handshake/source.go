@@ -50,6 +50,12 @@ func newSource(identity, roots resource.CertProvider, all Providers) (*source, e
 		s.identity, s.roots = p, p
 		return s, nil
 	}
+	kept := false
+	defer func() {
+		if !kept { // also if a builder panics or ends the goroutine
+			s.close()
+		}
+	}()
 	var err error
 	if identity != none {
 		if s.identity, err = build(identity, all, certprovider.BuildOptions{WantIdentity: true}); err != nil {
@@ -58,10 +64,10 @@ func newSource(identity, roots resource.CertProvider, all Providers) (*source, e
 	}
 	if roots != none {
 		if s.roots, err = build(roots, all, certprovider.BuildOptions{WantRoot: true}); err != nil {
-			s.close()
 			return nil, err
 		}
 	}
+	kept = true
 	return s, nil
 }
 

@@ -66,15 +66,25 @@ func (e *edition) retireLocked() {
 
 // abandonLocked ends the edition of a listener that is being closed. It leaves the
 // connections alone: the server decides what happens to them.
-func (e *edition) abandonLocked() {
+//
+// The caller calls release, if it is not nil, without the lock.
+func (e *edition) abandonLocked() (release func()) {
 	e.retired = true
-	e.releaseLocked()
+	return e.unneededLocked()
 }
 
 // releaseLocked releases the certificates once no handshake needs them any more.
 func (e *edition) releaseLocked() {
+	if release := e.unneededLocked(); release != nil {
+		go release()
+	}
+}
+
+// unneededLocked returns a function that releases the certificates, or nil if handshakes need them. It must be
+// called without a lock: providers may be the program's.
+func (e *edition) unneededLocked() (release func()) {
 	if !e.retired || e.shaking > 0 {
-		return
+		return nil
 	}
 	var tls []*handshake.Server
 	for _, c := range e.chains {
@@ -82,11 +92,14 @@ func (e *edition) releaseLocked() {
 			tls = append(tls, c.tls)
 		}
 	}
-	go func() { // providers may be the program's, and must not be closed with a lock held
+	if len(tls) == 0 {
+		return nil
+	}
+	return func() {
 		for _, s := range tls {
 			s.Close()
 		}
-	}()
+	}
 }
 
 // closeAll closes the connections that are left after the drain grace time.

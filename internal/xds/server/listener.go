@@ -86,6 +86,7 @@ func addressOf(a net.Addr) netip.AddrPort {
 
 // Close implements net.Listener. It leaves the accepted connections to the server.
 func (l *Listener) Close() error {
+	var release func()
 	l.mu.Lock()
 	first := !l.closed
 	l.closed = true
@@ -97,10 +98,13 @@ func (l *Listener) Close() error {
 		clear(l.routes)
 		l.next = nil
 		if l.current != nil {
-			l.current.abandonLocked()
+			release = l.current.abandonLocked()
 			l.current = nil
 		}
 	}
 	l.mu.Unlock()
+	if release != nil {
+		release()
+	}
 	return l.Listener.Close()
 }

@@ -105,7 +105,7 @@ func (r *router) settled(ctx context.Context) (*made, error) {
 		if m := r.ready.Load(); m != nil && m.of == now {
 			return m, nil
 		}
-		w, first := r.begin(now)
+		w, first := r.begin()
 		if first {
 			r.finish(w)
 		}
@@ -120,11 +120,12 @@ func (r *router) settled(ctx context.Context) (*made, error) {
 	}
 }
 
-// begin returns the making of what now needs. If first is true, the caller must call finish.
-func (r *router) begin(now *routing) (w *making, first bool) {
+// begin returns the making of what the current routes need, which may be over. If first is true, the caller must
+// call finish.
+func (r *router) begin() (w *making, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.making == nil || r.making.of != now {
+	if now := r.routes.current.Load(); r.making == nil || r.making.of != now {
 		r.making, first = &making{of: now, done: make(chan struct{})}, true
 	}
 	return r.making, first
