@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"time"
@@ -123,7 +124,8 @@ func (c *Client) handshake(ctx context.Context, creds credentials.TransportCrede
 	d, bounded := ctx.Deadline()
 	if bounded {
 		// Credentials may set deadlines of their own, and some connections take one that has no effect.
-		late := time.AfterFunc(time.Until(d)+handshakeGrace, func() { raw.Close() })
+		left := min(time.Until(d), math.MaxInt64-handshakeGrace)
+		late := time.AfterFunc(left+handshakeGrace, func() { raw.Close() })
 		defer late.Stop()
 		bounded = raw.SetDeadline(d) == nil // some, such as the channels of SSH, have no deadlines
 	}

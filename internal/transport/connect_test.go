@@ -5,6 +5,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal/resolver/networktype"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -98,6 +100,32 @@ func TestHandshakeOutlivesDeadline(t *testing.T) {
 		_, err := new(Client).handshake(ctx, inattentive{insecure.NewCredentials()}, resolver.Address{}, undeadlined{near})
 		if took := time.Since(begun); err == nil || took != time.Minute+handshakeGrace {
 			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+// awaiting are credentials that wait for a byte of the peer's.
+type awaiting struct {
+	credentials.TransportCredentials
+}
+
+func (awaiting) ClientHandshake(_ context.Context, _ string, nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	_, err := nc.Read(make([]byte, 1))
+	return nc, nil, err
+}
+
+// TestHandshakeWithoutLimit: nor does it end at once where there is as much time as there can be.
+func TestHandshakeWithoutLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		defer near.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), math.MaxInt64)
+		defer cancel()
+		time.AfterFunc(time.Hour, func() { far.Write([]byte{0}) })
+		c := &Client{peer: new(peer.Peer)}
+		if _, err := c.handshake(ctx, awaiting{insecure.NewCredentials()}, resolver.Address{}, near); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -38,9 +38,19 @@ func (c *Conn) terminate(err error) {
 	if c.handle.Close() && was != protocol.Fresh {
 		c.handle.Wake() // starts a reader, which cleans up, and does not wait for what closing waits for
 	}
-	c.wire.Conn.Close()
+	c.closeWire()
 	if was == protocol.Fresh { // there is no reader to do it
 		c.tellAll()
+	}
+}
+
+// closeWire closes the net.Conn of a connection that is dead. The first caller does: a program's Close may count.
+func (c *Conn) closeWire() {
+	l := c.lock()
+	first := l.core.ClaimClose()
+	l.unlock()
+	if first {
+		c.wire.Conn.Close()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -332,6 +333,18 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
+// TestPrefaceOfDeafConn: nor does one that says nothing over a socket whose wrapper's deadlines have no effect.
+func TestPrefaceOfDeafConn(t *testing.T) {
+	nc, ns := socketPair(t, "tcp", 0)
+	role := new(testRole)
+	c := New(deafConn{ns}, protocol.Server, &protocol.Config{Pool: mem.DefaultBufferPool(), Pooled: true, PrefaceTimeout: time.Nanosecond}, role)
+	c.Start()
+	defer c.Close(nil)
+	if n, err := io.Copy(io.Discard, nc); err != nil || n == 0 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
 func TestPreface(t *testing.T) {
 	bubble(t, func(t *testing.T) { // not a word
 		p := newPeer(t, protocol.Server, peerConfig{raw: true, Config: protocol.Config{PrefaceTimeout: time.Second}})
@@ -360,18 +373,21 @@ func TestPreface(t *testing.T) {
 			p.wantTold("closed: error reading: i/o timeout")
 		})
 	}
-	bubble(t, func(t *testing.T) { // in time
-		p := newPeer(t, protocol.Server, peerConfig{plain: true, Config: protocol.Config{PrefaceTimeout: time.Second}})
-		time.Sleep(time.Hour)
-		p.send(ping("12345678"))
-		p.want("PING ack 12345678")
-	})
-	bubble(t, func(t *testing.T) {
-		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{PrefaceTimeout: time.Second}})
-		time.Sleep(time.Hour)
-		p.send(ping("12345678"))
-		p.want("PING ack 12345678")
-	})
+	for _, timeout := range []time.Duration{time.Second, math.MaxInt64} {
+		for _, plain := range []bool{false, true} {
+			bubble(t, func(t *testing.T) { // in time
+				p := newPeer(t, protocol.Server, peerConfig{plain: plain, Config: protocol.Config{PrefaceTimeout: timeout}})
+				time.Sleep(time.Hour)
+				p.send(ping("12345678"))
+				p.want("PING ack 12345678")
+			})
+			bubble(t, func(t *testing.T) { // not late for any limit
+				p := newPeer(t, protocol.Server, peerConfig{raw: true, plain: plain, Config: protocol.Config{PrefaceTimeout: max(timeout, time.Hour)}})
+				time.Sleep(time.Minute)
+				p.wantTold()
+			})
+		}
+	}
 	for _, hello := range []string{"GET / HTTP/1.0\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00"} {
 		bubble(t, func(t *testing.T) {
 			p := newPeer(t, protocol.Server, peerConfig{raw: true})

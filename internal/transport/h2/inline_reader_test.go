@@ -331,15 +331,16 @@ func TestNoInlineReaderOfDeafConn(t *testing.T) {
 // slowClose is closed when may is.
 type slowClose struct {
 	net.Conn
-	may chan struct{}
+	may    chan struct{}
+	closes *atomic.Int64
 }
 
-func (c slowClose) Close() error { <-c.may; return c.Conn.Close() }
+func (c slowClose) Close() error { c.closes.Add(1); <-c.may; return c.Conn.Close() }
 
 // TestEndBeforeClose: streams of a parked connection do not wait for what closing it waits for.
 func TestEndBeforeClose(t *testing.T) {
-	role, may := new(testRole), make(chan struct{})
-	p := startInlineOver(t, func(nc net.Conn) net.Conn { return slowClose{nc, may} }, protocol.Config{}, role, role)
+	role, may, closes := new(testRole), make(chan struct{}), new(atomic.Int64)
+	p := startInlineOver(t, func(nc net.Conn) net.Conn { return slowClose{nc, may, closes} }, protocol.Config{}, role, role)
 	p.say(1)
 	p.rests()
 	closed := make(chan struct{})
@@ -355,6 +356,10 @@ func TestEndBeforeClose(t *testing.T) {
 	}
 	close(may)
 	<-closed
+	p.sees("EOF")
+	if n := closes.Load(); n != 1 {
+		t.Errorf("it was closed %d times", n)
+	}
 }
 
 // TestInlineReaderHeeds: whatever comes while an InlineReader waits for input is dealt with, by whomever.

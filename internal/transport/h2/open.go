@@ -3,6 +3,7 @@
 package h2
 
 import (
+	"math"
 	"time"
 
 	"google.golang.org/grpc/internal/clock"
@@ -30,8 +31,8 @@ func (c *Conn) Start() {
 	c.initParking() // with the lock held: Close may come from now on, and looks at the handle
 	if t := l.core.Config().PrefaceTimeout; t > 0 {
 		l.wire.readUntil(time.Now().Add(t))
-		if !c.in.parks {
-			l.armKeepalive(t + lastFlush) // in case deadlines have no effect
+		if !c.in.parks || !c.in.can.Has(readyreader.EndsReads) {
+			l.armKeepalive(min(t, math.MaxInt64-lastFlush) + lastFlush) // in case deadlines have no effect
 		}
 	}
 	if drains {

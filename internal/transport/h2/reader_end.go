@@ -22,7 +22,7 @@ func (r *reader) stop(err error) {
 		r.discardInput()
 	}
 	r.handle.Close()
-	r.wire.Conn.Close()
+	(*Conn)(r).closeWire()
 	c = r.lock()
 	c.core.DropOutput() // what was queued meanwhile
 	c.core.DropCoder()
@@ -55,7 +55,7 @@ func (r *reader) sayGoAway(ce *protocol.ConnError) bool {
 // discardInput reads what the peer still sends, for a while: closing a socket
 // with unread input makes the system discard what we sent last.
 func (r *reader) discardInput() {
-	late := time.AfterFunc(lastFlush/2, func() { r.wire.Conn.Close() }) // in case deadlines have no effect
+	late := time.AfterFunc(lastFlush/2, (*Conn)(r).closeWire) // in case deadlines have no effect
 	defer late.Stop()
 	if !r.wire.closeWrite() {
 		return

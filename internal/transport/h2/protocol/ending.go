@@ -22,8 +22,17 @@ type ending struct {
 	heard bool // a batch ended since SetHeard(false)
 
 	// Set by the driver.
+	closing  bool      // somebody closes the connection below
 	patience stopper   // closes a connection that takes too long to end
 	readBy   time.Time // bounds the reader's wait for input; zero means no bound
+}
+
+// ClaimClose reports whether the caller is the one to close the connection below: the first that asks.
+func (c *Conn) ClaimClose() bool {
+	e := c.ending()
+	first := !e.closing
+	e.closing = true
+	return first
 }
 
 // stopper is a timer, such as a time.Timer.
