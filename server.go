@@ -214,7 +214,8 @@ const drainReason = "graceful_stop"
 // Stop closes all listeners and connections, and returns when they are gone. RPCs that are under way
 // fail with codes.Unavailable at their clients, and the contexts of their handlers are cancelled; see
 // also [WaitForHandlers]. Stop may be called more than once, and while GracefulStop runs, which then
-// returns sooner.
+// returns sooner. Both wait for handshakes to end: credentials and what a stats handler does with a connection must
+// not call them.
 func (s *Server) Stop() {
 	for _, c := range s.enter(serverStopped) {
 		c.Close(errStopping)
