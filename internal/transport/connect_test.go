@@ -54,14 +54,14 @@ func TestDialerAddress(t *testing.T) {
 	}
 }
 
-// inattentive are credentials that wait for the peer, whatever becomes of ctx.
+// inattentive are credentials that wait for a byte of the peer's, whatever becomes of ctx.
 type inattentive struct {
 	credentials.TransportCredentials
 }
 
 func (inattentive) ClientHandshake(_ context.Context, _ string, nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	_, err := nc.Read(make([]byte, 1))
-	return nil, nil, err
+	return nc, nil, err
 }
 
 // TestHandshakeIsCancelled: an attempt that is cancelled leaves no handshake behind, whatever credentials do.
@@ -104,16 +104,6 @@ func TestHandshakeOutlivesDeadline(t *testing.T) {
 	})
 }
 
-// awaiting are credentials that wait for a byte of the peer's.
-type awaiting struct {
-	credentials.TransportCredentials
-}
-
-func (awaiting) ClientHandshake(_ context.Context, _ string, nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	_, err := nc.Read(make([]byte, 1))
-	return nc, nil, err
-}
-
 // TestHandshakeWithoutLimit: nor does it end at once where there is as much time as there can be.
 func TestHandshakeWithoutLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +114,7 @@ func TestHandshakeWithoutLimit(t *testing.T) {
 		defer cancel()
 		time.AfterFunc(time.Hour, func() { far.Write([]byte{0}) })
 		c := &Client{peer: new(peer.Peer)}
-		if _, err := c.handshake(ctx, awaiting{insecure.NewCredentials()}, resolver.Address{}, near); err != nil {
+		if _, err := c.handshake(ctx, inattentive{insecure.NewCredentials()}, resolver.Address{}, near); err != nil {
 			t.Error(err)
 		}
 	})

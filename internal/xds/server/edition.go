@@ -80,8 +80,8 @@ func (e *edition) releaseLocked() {
 	}
 }
 
-// unneededLocked returns a function that releases the certificates, or nil if handshakes need them. It must be
-// called without a lock: providers may be the program's.
+// unneededLocked returns a function that releases the certificates, or nil if handshakes need them. The function
+// must be called without a lock: providers may be the program's.
 func (e *edition) unneededLocked() (release func()) {
 	if !e.retired || e.shaking > 0 {
 		return nil
