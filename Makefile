@@ -61,6 +61,7 @@ test: ## run all tests, and those of the transport again with the plain reader
 	bash tools/test.sh $(TESTFLAGS) ./...
 	$(UNPOOL) bash tools/test.sh $(TESTFLAGS) $(POOLED)
 	bash tools/test.sh $(TESTFLAGS) -tags grpctrace $(TRACED)
+	bash tools/test.sh $(TESTFLAGS) -tags grpcnotlsrelease ./internal/tlsconn
 	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && $(VET_NESTED) && bash $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
 
 # What make test has vetted is not vetted again, but for what only a build with the race detector has.
