@@ -135,9 +135,9 @@ func (w waker) Wake() {
 
 var errNotRead = status.Error(codes.ResourceExhausted, "the peer has not read what was sent to it for too long")
 
-// waitFor is wait with a limit of d.
+// waitFor is wait with a limit of d. Without one SendMsg waits, as always.
 func (r room) waitFor(rpc context.Context, d time.Duration) error {
-	if r == nil || r(nil) {
+	if d <= 0 || r == nil || r(nil) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(rpc, d)
@@ -149,6 +149,7 @@ func (r room) waitFor(rpc context.Context, d time.Duration) error {
 }
 
 // MaxSendWait returns a ServerOption that limits how long each Send of a server's streams may wait for its client.
+// 0 and below mean no limit.
 func MaxSendWait(d time.Duration) grpc.ServerOption {
 	return grpc.ChainStreamInterceptor(func(srv any, st grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 		s := &boundServer{ServerStream: st, most: d}
@@ -179,7 +180,7 @@ func (s *boundServer) SendMsg(m any) error {
 }
 
 // MaxEndWait returns a ServerOption that limits how long a client may read nothing of a stream whose handler has
-// returned.
+// returned. 0 and below mean no limit.
 func MaxEndWait(d time.Duration) grpc.ServerOption { return endWait{wait: d} }
 
 // endWait is an option that package grpc recognises by its method.
@@ -191,7 +192,7 @@ type endWait struct {
 func (o endWait) ServerEndWait() time.Duration { return o.wait }
 
 // WithMaxSendWait returns a DialOption that limits how long each SendMsg may wait for its server. It applies to
-// those streams of a channel on which the client may send more than one message.
+// those streams of a channel on which the client may send more than one message. 0 and below mean no limit.
 func WithMaxSendWait(d time.Duration) grpc.DialOption {
 	return grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 		st, err := next(ctx, desc, cc, method, opts...)

@@ -114,6 +114,58 @@ func TestWishMaxSendWait(t *testing.T) {
 	}
 }
 
+// Limits of 0 and below are no limits, as with MaxEndWait: without room, Send waits for it.
+func TestNoMaxSendWait(t *testing.T) {
+	full := make(chan error, 1)
+	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {
+		err := fill(st)
+		full <- err
+		if err != nil {
+			return err
+		}
+		return st.Send(big())
+	}}, flowcontrol.MaxSendWait(0))
+	_, client := s.Dial(t, static...)
+	st := open(t, client)
+	if err := testservice.Await(t, full, "the end of room"); err != nil {
+		t.Fatal(err)
+	}
+	if err := drain(st); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+}
+
+// The client reads only when the server has no room left; so it is the server's window that ends.
+func TestNoClientMaxSendWait(t *testing.T) {
+	full := make(chan struct{})
+	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {
+		select {
+		case <-full:
+		case <-st.Context().Done():
+		}
+		for {
+			if _, err := st.Recv(); err != nil {
+				return nil
+			}
+		}
+	}}, grpc.StaticStreamWindowSize(64<<10), grpc.StaticConnWindowSize(1<<20))
+	_, client := s.Dial(t, flowcontrol.WithMaxSendWait(-1))
+	st := open(t, client)
+	for flowcontrol.HasRoom(st) {
+		if err := st.Send(bigRequest()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(full)
+	if err := st.Send(bigRequest()); err != nil {
+		t.Error(err)
+	}
+	_ = st.CloseSend()
+	if err := drain(st); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+}
+
 // A goroutine that still sends when its handler returns shares nothing with what the handler's end looks at: this is for the race
 // detector.
 func TestMaxSendWaitBesideTheHandler(t *testing.T) {
