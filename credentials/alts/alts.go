@@ -13,6 +13,7 @@
 package alts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -61,7 +62,7 @@ type creds struct {
 }
 
 func newCreds(serviceAddress string) *creds {
-	return &creds{service: serviceAddress, env: processEnvironment()}
+	return &creds{service: cmp.Or(serviceAddress, defaultService), env: processEnvironment()}
 }
 
 // ClientHandshake implements credentials.TransportCredentials.

@@ -107,6 +107,15 @@ func TestUntrustedPlatform(t *testing.T) {
 	}
 }
 
+// Options that leave the address out mean the service of Google Cloud's machines.
+func TestDefaultService(t *testing.T) {
+	for _, c := range []credentials.TransportCredentials{NewClientCreds(&ClientOptions{}), NewServerCreds(&ServerOptions{})} {
+		if got := c.(*creds).service; got != defaultService {
+			t.Errorf("the handshaker service is at %q", got)
+		}
+	}
+}
+
 func TestTargetServiceAccounts(t *testing.T) {
 	addr := startService(t, &altstest.Service{})
 	for _, c := range []credentials.TransportCredentials{

@@ -11,7 +11,8 @@ type ClientOptions struct {
 	// are none, every server is accepted.
 	TargetServiceAccounts []string
 	// HandshakerServiceAddress is the handshaker service's address, a target for
-	// grpc.NewClient. Programs have no reason to change it.
+	// grpc.NewClient. Empty means that of Google Cloud's machines; programs have no reason
+	// to use another one.
 	HandshakerServiceAddress string
 }
 
@@ -24,7 +25,8 @@ func DefaultClientOptions() *ClientOptions {
 // ServerOptions are the options of NewServerCreds.
 type ServerOptions struct {
 	// HandshakerServiceAddress is the handshaker service's address, a target for
-	// grpc.NewClient. Programs have no reason to change it.
+	// grpc.NewClient. Empty means that of Google Cloud's machines; programs have no reason
+	// to use another one.
 	HandshakerServiceAddress string
 }
 
