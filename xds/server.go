@@ -62,7 +62,8 @@ func (s *GRPCServer) RegisterService(sd *grpc.ServiceDesc, ss any) { s.gs.Regist
 // GetServiceInfo returns descriptions of the registered services, by service name.
 func (s *GRPCServer) GetServiceInfo() map[string]grpc.ServiceInfo { return s.gs.GetServiceInfo() }
 
-// Serve works like grpc.Server.Serve, but fails unless lis listens on a TCP address. It asks the
+// Serve works like grpc.Server.Serve, but fails unless lis listens on a TCP address; lis stays
+// open then, as in the published module. Otherwise it asks the
 // control plane for the Listener resource of that address. While there is no such resource it
 // closes each accepted connection at once, without sending anything. See ServingModeCallback.
 func (s *GRPCServer) Serve(lis net.Listener) error {

@@ -107,7 +107,12 @@ var xdsServerProbes = []probe.Probe{
 	{Name: "server/listener that is not TCP", Env: []string{"GRPC_XDS_BOOTSTRAP_CONFIG=" + serverBootstrap}, Run: func(p *probe.P) {
 		s, err := xds.NewGRPCServer()
 		p.Printf("%v", err)
-		p.Printf("%v", s.Serve(bufconn.Listen(1)) != nil)
+		l := bufconn.Listen(1)
+		p.Printf("%v", s.Serve(l) != nil)
+		ctx, cancel := probe.WithTimeout(p.Context(), time.Second)
+		defer cancel()
+		_, err = l.DialContext(ctx)
+		p.Printf("dial: %v", err)
 		s.Stop()
 	}},
 	{Name: "server/without a control plane", Env: []string{"GRPC_XDS_BOOTSTRAP_CONFIG=" + serverBootstrap}, Run: func(p *probe.P) {
