@@ -155,7 +155,9 @@ tidy-check: ## fail if a module isn't tidy, or a program was checked in
 	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && go mod tidy -diff); done
 
 vet-all: ## vet everything, tests too, for the systems that are not run here
-	@set -e; for s in $(FOREIGN); do echo "== $$s"; tools/crossbuild.sh $$s; done
+	go -C tools/vet run . -C $(CURDIR) $(FOREIGN)
+	go -C tools/vet run . -C $(CURDIR) -tags grpctrace -packages '. ./experimental/nettrace' $(FOREIGN)
+	go -C tools/vet run . -C $(CURDIR)/attack linux/386 # its numbers are those of frames, which have 32 bits
 
 .PHONY: systems
 systems: ## run tests on other processors and systems, by qemu-user and Wine (ARGS=-short)

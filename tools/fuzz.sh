@@ -11,17 +11,28 @@ fuzztime=${1:-10s}
 # Each worker keeps its own copy of what it found; two are enough for a check.
 workers=${FUZZWORKERS:-2}
 
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+found=$(go env GOCACHE)/fuzz # where `go test -fuzz` keeps what it found
+
+# run DIR NAME runs a target of the binary, which `go test -fuzz` would link for each anew.
+run() {
+	cd "$1" && "$work/test" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "$fuzztime" \
+		-test.fuzzminimizetime 10x -test.parallel "$workers" -test.fuzzcachedir "$found/$(go list .)"
+}
+
 targets=0
 failed=()
 for dir in $(grep -rlE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*\(' . | xargs -r -n1 dirname | sort -u); do
+	if ! (cd "$dir" && go test -c -fuzz . -o "$work/test" .); then
+		targets=$((targets + 1)) failed+=("$dir")
+		continue
+	fi
 	# The binary itself knows which targets this system builds.
-	names=$(cd "$dir" && go test -list '^Fuzz' . | grep '^Fuzz' || true)
-	for name in $names; do
+	for name in $(cd "$dir" && "$work/test" -test.list '^Fuzz'); do
 		targets=$((targets + 1))
 		echo "== $dir $name"
-		if ! (cd "$dir" && go test -run '^$' -fuzz "^$name\$" -fuzztime "$fuzztime" -fuzzminimizetime 10x -parallel "$workers" .); then
-			failed+=("$dir $name")
-		fi
+		(run "$dir" "$name") || failed+=("$dir $name")
 	done
 done
 
