@@ -11,8 +11,8 @@ import (
 )
 
 func TestListFieldSize(t *testing.T) {
-	if n := unsafe.Sizeof(listField{}); n != listFieldSize {
-		t.Errorf("listField takes %d octets, not %d", n, listFieldSize)
+	if n := unsafe.Sizeof(listField{}); n > listFieldSize {
+		t.Errorf("listField takes %d octets, more than %d", n, listFieldSize)
 	}
 }
 
