@@ -65,7 +65,7 @@ type campaign struct {
 }
 
 func newCampaign(builds [sides]build, entries []probe.Entry, o options) *campaign {
-	c := &campaign{builds: builds, opts: o, races: make(races), slots: make(chan struct{}, 2+2*runtime.GOMAXPROCS(0))}
+	c := &campaign{builds: builds, opts: o, races: make(races), slots: make(chan struct{}, 2+4*runtime.GOMAXPROCS(0))}
 	for _, e := range entries {
 		if o.pattern.MatchString(e.Name) {
 			c.chosen = append(c.chosen, e)
