@@ -165,3 +165,53 @@ func TestNilStatsHandlersAreLogged(t *testing.T) {
 		}
 	}
 }
+
+// endsBefore is a stats handler that waits for the end of its RPC where a connection's end is told.
+type endsBefore struct {
+	connContexts
+	ended chan struct{}
+}
+
+func (w endsBefore) HandleRPC(_ context.Context, s stats.RPCStats) {
+	if _, ok := s.(*stats.End); ok {
+		close(w.ended)
+	}
+}
+
+func (w endsBefore) HandleConn(_ context.Context, s stats.ConnStats) {
+	if _, ok := s.(*stats.ConnEnd); ok {
+		<-w.ended
+	}
+}
+
+// TestConnEndAwaitsRPC: RPCs learn that their connection is lost before stats handlers do, who may
+// wait for them, on both sides.
+func TestConnEndAwaitsRPC(t *testing.T) {
+	ours, theirs := endsBefore{ended: make(chan struct{})}, endsBefore{ended: make(chan struct{})}
+	began := make(chan struct{})
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		close(began)
+		<-ss.Context().Done()
+		return ss.Context().Err()
+	}
+	s := serve(t, e, StatsHandler(theirs))
+	conns := make(chan net.Conn, 1)
+	cc := newTestClient(t, "passthrough:///"+s.addr, WithStatsHandler(ours), WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		conns <- c
+		return c, err
+	}))
+	st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.SendMsg(&text{Value: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	(<-conns).Close()
+	wantCode(t, "the RPC", st.RecvMsg(new(text)), codes.Unavailable)
+	within(t, theirs.ended, "the handler's end")
+	s.Stop()
+}

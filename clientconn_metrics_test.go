@@ -5,11 +5,15 @@ package grpc
 import (
 	"context"
 	"fmt"
+	"net"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	estats "google.golang.org/grpc/experimental/stats"
 	"google.golang.org/grpc/internal/backendlabel"
@@ -195,4 +199,49 @@ func TestRecorderUsesItsSubchannel(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
+}
+
+// tokensAsked counts how often RPCs ask for their credentials.
+type tokensAsked struct{ n atomic.Int64 }
+
+func (c *tokensAsked) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	c.n.Add(1)
+	return nil, nil
+}
+func (*tokensAsked) RequireTransportSecurity() bool { return false }
+
+// TestSlowRecorder: RPCs wait while a recorder is told that the connection is lost. They do not try it
+// again and again.
+func TestSlowRecorder(t *testing.T) {
+	s := newRestartable(t)
+	asked := new(tokensAsked)
+	told := make(chan error, 1)
+	var cc *ClientConn
+	c := &counter{during: func(record string) {
+		if record == lostRecord {
+			before := asked.n.Load()
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			defer cancel()
+			err := call(ctx, cc, "x", WaitForReady(true))
+			if n := asked.n.Load() - before; n > 1 {
+				err = fmt.Errorf("asked for credentials %d times", n)
+			}
+			told <- err
+		}
+	}}
+	cc = newTestClient(t, s.addr, WithStatsHandler(c), WithPerRPCCredentials(asked), quickBackoff)
+	if err := call(testContext(t), cc, "x"); err != nil {
+		t.Fatal(err)
+	}
+	s.srv.Stop()
+	wantCode(t, "meanwhile", within(t, told, "the loss"), codes.DeadlineExceeded)
+}
+
+// TestDialerExits: a dialer that ends its goroutine, as t.FailNow does, has failed.
+func TestDialerExits(t *testing.T) {
+	cc := newTestClient(t, "passthrough:///x", quickBackoff, WithContextDialer(func(context.Context, string) (net.Conn, error) {
+		runtime.Goexit()
+		return nil, nil
+	}))
+	wantCode(t, "call", call(testContext(t), cc, "x"), codes.Unavailable)
 }

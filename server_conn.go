@@ -331,25 +331,32 @@ func (h *serverHandler) ConnClosed(c *transport.Server, err error) {
 		c.Place = placeTelling
 	}
 	s.mu.Unlock()
-	if !known {
-		return
+	if known {
+		socket.Close()
 	}
-	socket.Close()
+}
+
+// ConnTold implements transport.ServerHandler. Who waits for the connection's end may expect that the
+// contexts of its RPCs have ended.
+func (h *serverHandler) ConnTold(c *transport.Server, err error) {
+	s := (*Server)(h)
+	s.mu.Lock()
+	known := c.Place == placeTelling
+	s.mu.Unlock()
+	if !known {
+		return // it was in no set
+	}
+	defer s.told(c) // also if a stats handler ends the goroutine
 	s.endConn(c.Context())
 	if logger.V(2) {
 		logger.Infof("grpc: the connection with %v is closed: %v", c.Peer().Addr, err)
 	}
 }
 
-// ConnTold implements transport.ServerHandler. Who waits for the connection's end may expect that the
-// contexts of its RPCs have ended.
-func (h *serverHandler) ConnTold(c *transport.Server) {
-	s := (*Server)(h)
+// told counts a connection as ended.
+func (s *Server) told(c *transport.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.Place != placeTelling {
-		return // it was in no set
-	}
 	c.Place = 0
 	s.telling--
 	if s.openConns() == 0 {

@@ -122,6 +122,7 @@ func (*clientEvents) Unparkable(string)       {}
 func (e *clientEvents) Draining(why transport.GoAway) { e.draining <- why.Debug() }
 func (e *clientEvents) Places(uint32)                 {}
 func (e *clientEvents) Closed(err error)              { e.closed <- err }
+func (e *clientEvents) Told(error)                    {}
 
 // testClient is one connection to a server.
 type testClient struct {

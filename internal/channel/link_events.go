@@ -33,6 +33,7 @@ func (l *Link) Begun(c *transport.Client) {
 
 // Draining implements transport.ClientEvents.
 func (l *Link) Draining(why transport.GoAway) {
+	l.leave(reasonOfGoAway(why)) // before the program's logger, as RPCs find out meanwhile
 	if why.TooManyPings() {
 		logger.Errorf("Client received GoAway with error code %v and debug data equal to ASCII %q.", why.Code(), why.Debug())
 		l.sub.ch.pingLess(why.Keepalive())
@@ -44,26 +45,36 @@ func (l *Link) Draining(why transport.GoAway) {
 	l.mu.Lock()
 	l.left, l.goAway = true, why.Number()
 	l.mu.Unlock()
-	l.leave(reasonOfGoAway(why))
-	l.Unusable()
+	l.lose()
 }
 
 // Closed implements transport.ClientEvents.
 func (l *Link) Closed(err error) {
 	l.leave(reasonOf(err))
-	l.Unusable()
 	l.mu.Lock()
 	l.closed = true
-	listed := l.listed
 	l.mu.Unlock()
-	if listed {
-		l.sub.ch.removeLink(l)
-	}
+	l.lose()
+}
+
+// Told implements transport.ClientEvents.
+func (l *Link) Told(err error) {
+	defer l.forget() // also if a stats handler ends the goroutine
 	logger.Infof("%s: the connection to %s is closed: %v", l.sub.ch.Name, l.addr.Addr, transport.WithoutDebugData(err))
 	if why := transport.Failure(err); why != nil {
 		l.sub.node.Trace(channelz.Warning, "the connection to "+l.addr.Addr+" was lost: "+why.Error(), nil)
 	}
 	l.tellEnd()
+}
+
+// forget removes the connection from the channel's list. The channel's Close tells the end of those in it.
+func (l *Link) forget() {
+	l.mu.Lock()
+	listed := l.listed
+	l.mu.Unlock()
+	if listed {
+		l.sub.ch.removeLink(l)
+	}
 }
 
 // tellEnd tells the stats handlers and channelz, once, that the connection is closed. The
@@ -85,13 +96,32 @@ func (l *Link) tellEnd() {
 	socket.Close()
 }
 
-// Unusable takes the connection away from its subchannel, so that no more RPCs begin on it.
+// Unusable takes the connection away from its subchannel. An RPC calls it that could not begin on it:
+// Draining or Closed will say why, and count the loss.
 func (l *Link) Unusable() {
+	if l.bar() {
+		l.sub.remove(l)
+	}
+}
+
+// lose counts the connection as lost, and takes it away from its subchannel after that.
+func (l *Link) lose() {
+	if l.bar() {
+		defer l.sub.remove(l) // also if a recorder ends the goroutine
+	}
+	l.gone()
+}
+
+// bar has no more RPCs begin on the connection. It reports whether they could until now.
+func (l *Link) bar() bool {
 	l.mu.Lock()
 	first := !l.unfit
 	l.unfit = true
 	l.mu.Unlock()
 	if first {
-		l.sub.lost(l)
+		l.sub.mu.Lock()
+		l.sub.exposeLocked()
+		l.sub.mu.Unlock()
 	}
+	return first
 }

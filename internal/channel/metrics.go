@@ -108,9 +108,9 @@ func (sub *Subchannel) count(l *Link, addrs []resolver.Address) {
 
 // opened counts the connection, which has just been made.
 func (l *Link) opened() {
+	defer l.counted.Store(true) // last: a loss meanwhile is counted after it, by count
 	ch, labels := l.sub.ch, backendlabel.Of(*l.addr)
 	attemptsSucceeded.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, labels.Locality)
-	l.counted.Store(true)
 	openConnections.Record(ch.opts.Recorders, 1, ch.Name, labels.BackendService, l.security(), labels.Locality)
 }
 

@@ -59,6 +59,9 @@ func (sub *Subchannel) takeLocked(s *scale) *Link {
 }
 
 func (l *Link) take() bool {
+	if l.isUnfit() {
+		return false
+	}
 	if n := l.places.Load(); n != 0 && int64(l.rpcs) >= n-1 {
 		return false
 	}
@@ -147,9 +150,7 @@ func (sub *Subchannel) promoteLocked(l *Link) bool {
 	}
 	sub.current, sub.young = s.more[0], false // only the first connection is on probation
 	s.more = slices.Delete(s.more, 0, 1)
-	if sub.state == connectivity.Ready {
-		sub.ready.Store(sub.current)
-	}
+	sub.exposeLocked()
 	sub.moveHealthCheckLocked()
 	sub.dispatchLocked()
 	return true

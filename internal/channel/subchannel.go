@@ -56,15 +56,16 @@ func (sub *Subchannel) connect(ctx context.Context, addrs []resolver.Address, re
 	begun := time.Now()
 	dctx, stop := context.WithDeadline(ctx, begun.Add(max(pause, sub.ch.opts.MinConnectTimeout)))
 	defer stop()
-	l, err := sub.tryAll(dctx, addrs)
-	if err != nil && ctx.Err() == nil {
-		sub.ch.setConnErr(err) // before the state changes: a blocking Dial reads it when it sees the state
+	a := dialed{ctx, nil, errExited, retries, begun, pause}
+	defer sub.settle(&a) // also if a dialer, credentials or a recorder end the goroutine
+	a.l, a.err = sub.tryAll(dctx, addrs)
+	if ctx.Err() != nil {
+		return
 	}
-	a := dialed{ctx, l, err, retries, begun, pause}
-	defer sub.settle(&a) // also if a recorder ends the goroutine
-	if ctx.Err() == nil {
-		sub.count(l, addrs)
+	if a.err != nil {
+		sub.ch.setConnErr(a.err) // before the state changes: a blocking Dial reads it when it sees the state
 	}
+	sub.count(a.l, addrs)
 }
 
 // dialed is an attempt to connect that has ended.
@@ -117,6 +118,8 @@ func (sub *Subchannel) settle(a *dialed) {
 }
 
 var errSuperseded = errors.New("grpc: the subchannel was shut down, or its addresses changed")
+
+var errExited = errors.New("grpc: the dialer or the credentials called runtime.Goexit")
 
 var errNoAddress = errors.New("grpc: the subchannel has no address")
 
@@ -239,18 +242,6 @@ func (sub *Subchannel) idleLocked() {
 	}
 }
 
-// lost removes l from the subchannel. Link.Unusable calls it when l can't be used any more, before
-// the first RPC fails because of that.
-func (sub *Subchannel) lost(l *Link) {
-	defer sub.remove(l) // also if a recorder ends the goroutine
-	sub.mu.Lock()
-	was := sub.owns(l)
-	sub.mu.Unlock()
-	if was {
-		l.gone()
-	}
-}
-
 // remove removes l from the subchannel, if it is one of its connections.
 func (sub *Subchannel) remove(l *Link) {
 	sub.mu.Lock()
@@ -271,7 +262,7 @@ func (sub *Subchannel) remove(l *Link) {
 // of them but the current one.
 func (sub *Subchannel) dropLocked() (more []*Link) {
 	sub.current = nil
-	sub.ready.Store(nil)
+	sub.exposeLocked()
 	sub.stopHealthCheckLocked()
 	return sub.disbandLocked()
 }

@@ -10,6 +10,16 @@ import (
 // Ready returns the connection for RPCs, or nil while there is none.
 func (sub *Subchannel) Ready() *Link { return sub.ready.Load() }
 
+// exposeLocked shows RPCs the connection that they may use, or that there is none: they wait for the next picker
+// then. One that is barred, but not removed yet, is shown if there may be others beside it: RPCs wait for a place.
+func (sub *Subchannel) exposeLocked() {
+	l := sub.current
+	if sub.state != connectivity.Ready || l != nil && sub.scale.Load() == nil && l.isUnfit() {
+		l = nil
+	}
+	sub.ready.Store(l)
+}
+
 // setStateLocked changes the state and queues a report of it. The caller holds mu, so reports come
 // in the order of the states.
 func (sub *Subchannel) setStateLocked(s connectivity.State, err error) {
@@ -17,11 +27,7 @@ func (sub *Subchannel) setStateLocked(s connectivity.State, err error) {
 		return
 	}
 	sub.state = s
-	if s == connectivity.Ready {
-		sub.ready.Store(sub.current)
-	} else {
-		sub.ready.Store(nil)
-	}
+	sub.exposeLocked()
 	sub.node.SetState(s)
 	sub.owner.tell(sub, balancer.SubConnState{ConnectivityState: s, ConnectionError: err})
 }

@@ -42,7 +42,7 @@ func (h *server) number(s *transport.ServerStream) int {
 // Unparkable implements transport.ServerHandler.
 func (h *server) Unparkable(*transport.Server, string) { (*world)(h).reach(unparkable) }
 
-func (h *server) ConnTold(*transport.Server) {}
+func (h *server) ConnTold(*transport.Server, error) {}
 
 // ConnClosed implements transport.ServerHandler.
 func (h *server) ConnClosed(c *transport.Server, err error) {

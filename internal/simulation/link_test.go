@@ -167,6 +167,9 @@ func (l *link) Closed(err error) {
 	l.ended(l.near, err, l.clientClosed)
 }
 
+// Told implements transport.ClientEvents.
+func (l *link) Told(error) {}
+
 // ended checks what an end says of the end of its connection.
 func (l *link) ended(s *socket, err error, times int) {
 	l.w.note(s, "has ended: %v", err)

@@ -85,6 +85,9 @@ func (h *clientHandler) Closed(err error) {
 	h.events.Closed(err)
 }
 
+// Told implements h2.EndHandler.
+func (h *clientHandler) Told() { h.events.Told(h.conn.Cause()) }
+
 // Unwatched implements h2.ParkObserver.
 func (h *clientHandler) Unwatched(err error) {
 	tellUnwatched(err)

@@ -83,6 +83,8 @@ type ClientEvents interface {
 	// Closed says that the connection is gone. It comes before the streams are told, exactly once for a
 	// connection that has begun, and may come before Connect returns.
 	Closed(err error)
+	// Told follows Closed, once the streams are told.
+	Told(err error)
 	// Unparkable says that the connection turned out to be one that can't be parked. It must not block.
 	Unparkable(why string)
 }

@@ -134,13 +134,19 @@ func (c *Client) handshake(ctx context.Context, creds credentials.TransportCrede
 			raw.Close()
 		}
 	})()
+	failed := true // also if the credentials end the goroutine
+	defer func() {
+		if failed {
+			raw.Close()
+		}
+	}()
 	nc, auth, err := creds.ClientHandshake(ctx, c.authority, raw)
 	if err != nil {
-		raw.Close()
 		return nil, &ConnectError{Step: stepHandshake, Err: err, Permanent: !temporary(err)}
 	}
 	_ = raw.SetDeadline(time.Time{}) // clear the handshake's deadline; an error means that the connection has none
 	c.peer.AuthInfo = auth
+	failed = false
 	return nc, nil
 }
 

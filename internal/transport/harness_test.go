@@ -52,7 +52,7 @@ func (s *testServer) HandleStream(st *ServerStream) { s.handle(st) }
 
 func (*testServer) Unparkable(*Server, string) {}
 
-func (s *testServer) ConnTold(*Server) {}
+func (s *testServer) ConnTold(*Server, error) {}
 
 func (s *testServer) ConnClosed(c *Server, err error) {
 	s.mu.Lock()
@@ -143,6 +143,7 @@ func (n *noted) Places(uint32)       {}
 func (n *noted) Unparkable(string)   {}
 func (n *noted) Draining(why GoAway) { n.draining <- why.Debug() }
 func (n *noted) Closed(err error)    { n.closed <- err }
+func (n *noted) Told(error)          {}
 
 func newNoted() *noted {
 	return &noted{draining: make(chan string, 4), closed: make(chan error, 1)}

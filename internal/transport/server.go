@@ -175,7 +175,7 @@ func (h *serverHandler) Closed(err error) {
 }
 
 // Told implements h2.EndHandler.
-func (h *serverHandler) Told() { h.host.Handler.ConnTold((*Server)(h)) }
+func (h *serverHandler) Told() { h.host.Handler.ConnTold((*Server)(h), h.conn.Cause()) }
 
 func newServerStream(c *Server, req *request, end bool) *ServerStream {
 	s, own := c.host.Handler.NewStream(req.method)

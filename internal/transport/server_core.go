@@ -34,7 +34,7 @@ type ServerHandler interface {
 	// ConnClosed says that the connection is gone. Its streams are told after that. It must not block.
 	ConnClosed(c *Server, err error)
 	// ConnTold follows ConnClosed, once the connection's streams are told. It must not block.
-	ConnTold(c *Server)
+	ConnTold(c *Server, err error)
 	// Unparkable says that the connection turned out to be one that can't be parked. It must not block.
 	Unparkable(c *Server, why string)
 }
