@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"google.golang.org/grpc/experimental/footprint"
@@ -45,7 +46,8 @@ type Server struct {
 	state     serverState
 	begun     bool // Serve or ServeHTTP was called
 	listeners map[*served]struct{}
-	// handshakes are the connections that are not yet in conns. Stopping closes them and empties it.
+	// handshakes are the connections that are not yet in conns. Stop closes them, and GracefulStop those that take
+	// longer than handshakePatience.
 	handshakes map[*handshake]struct{}
 	shaking    int // handshakes whose credentials or stats handlers may still run
 	conns      connSet
@@ -211,6 +213,10 @@ var errStopping = errors.New("the server was stopped")
 // drainReason is the debug text of the GOAWAY frames that GracefulStop sends.
 const drainReason = "graceful_stop"
 
+// handshakePatience is how long a handshake may go on after GracefulStop: as long as a client may take then to
+// answer the PING of a drain.
+const handshakePatience = 5 * time.Second
+
 // Stop closes all listeners and connections, and returns when they are gone. RPCs that are under way
 // fail with codes.Unavailable at their clients, and the contexts of their handlers are cancelled; see
 // also [WaitForHandlers]. Stop may be called more than once, and while GracefulStop runs, which then
@@ -229,8 +235,9 @@ func (s *Server) Stop() {
 }
 
 // GracefulStop closes all listeners, tells the clients to begin no new RPCs on their connections, and
-// serves the RPCs that are under way to their end. It returns when the connections and the handlers
-// are gone. It may be called more than once.
+// serves the RPCs that are under way to their end, also those that the clients of connections whose handshake was
+// not over begin before they are told. It returns when the connections and the handlers are gone. It may be called
+// more than once.
 func (s *Server) GracefulStop() {
 	for _, c := range s.enter(serverDraining) {
 		c.Drain(drainReason)
@@ -251,8 +258,8 @@ func (s *Server) markStopped() {
 	})
 }
 
-// enter moves the server to state, unless it is past that. It closes the listeners, and the connections
-// whose handshake is not over. It returns all other connections, except those that have not started.
+// enter moves the server to state, unless it is past that. It closes the listeners, and sees to it that the handshakes
+// end: at once if the server is stopped now, otherwise in handshakePatience. It returns the connections that have started.
 func (s *Server) enter(state serverState) []*transport.Server {
 	s.mu.Lock()
 	s.state = max(s.state, state)
@@ -265,18 +272,32 @@ func (s *Server) enter(state serverState) []*transport.Server {
 			conns = append(conns, c)
 		}
 	}
-	listeners, handshakes := s.listeners, s.handshakes
+	listeners := s.listeners
 	s.listeners = make(map[*served]struct{})
-	s.handshakes = make(map[*handshake]struct{})
+	stopped, shaking := s.state == serverStopped, len(s.handshakes) > 0
 	s.mu.Unlock()
 	s.beginDrain()
 	for l := range listeners {
 		l.close()
 	}
+	switch {
+	case stopped:
+		s.closeHandshakes()
+	case shaking:
+		time.AfterFunc(handshakePatience, s.closeHandshakes)
+	}
+	return conns
+}
+
+// closeHandshakes closes the connections whose handshake is not over. There must be no new ones any more.
+func (s *Server) closeHandshakes() {
+	s.mu.Lock()
+	handshakes := s.handshakes
+	s.handshakes = make(map[*handshake]struct{})
+	s.mu.Unlock()
 	for h := range handshakes {
 		_ = h.raw.Close()
 	}
-	return conns
 }
 
 // awaitConns waits until there are no connections. The state must be past serverRunning, so no new ones

@@ -239,11 +239,11 @@ func (s *Server) forgetHandshakeLocked(h *handshake) {
 }
 
 // addConn moves a connection from handshakes to conns. It returns false if the server was stopped during
-// the handshake.
+// the handshake. If it began to drain, started drains the connection.
 func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != serverRunning {
+	if s.state == serverStopped {
 		return false // endHandshake follows
 	}
 	s.forgetHandshakeLocked(h)

@@ -362,23 +362,6 @@ func TestStopsRace(t *testing.T) {
 	}
 }
 
-func TestStopClosesHandshakes(t *testing.T) {
-	creds := &slowCreds{entered: make(chan struct{}, 1)}
-	for _, stop := range []func(*Server){(*Server).Stop, (*Server).GracefulStop} {
-		ts := serve(t, newEcho(), Creds(creds))
-		nc, err := net.Dial("tcp", ts.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		within(t, creds.entered, "the handshake")
-		stop(ts.Server)
-		if _, err := nc.Read(make([]byte, 1)); err == nil {
-			t.Error("the connection was left open")
-		}
-		_ = nc.Close()
-	}
-}
-
 func TestRegisteredMethods(t *testing.T) {
 	s := NewServer()
 	s.RegisterService(&echoDesc, newEcho())
