@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ type handlerBody struct {
 	in       io.ReadCloser
 	handed   *atomic.Pointer[handedResponse] // the call's
 	messages chan handlerMessage
+	done     chan struct{} // closed when the goroutine does not touch the body any more
 
 	// Owned by the goroutine that reads.
 	asm    grpcwire.Assembler
@@ -35,10 +37,12 @@ type handlerBody struct {
 	late   error  // an error that came with bytes; the next read returns it
 
 	// Owned by the receiver.
-	begun bool
 	err   error
 	bound *bound        // nil: there is none
 	run   *grpcwire.Run // small messages that came with the last one; nil: none did
+
+	mu       sync.Mutex // orders begin and release, as a program's goroutine may call recv when its handler has returned
+	released bool
 }
 
 const (
@@ -113,18 +117,24 @@ func (b *handlerBody) follows() bool { return b.run != nil && !b.run.Empty() }
 // ready reports whether recv would not wait. Only the receiver calls it.
 func (b *handlerBody) ready() bool { return b.err != nil || b.follows() || len(b.messages) > 0 }
 
-// begin starts the goroutine that reads, once.
+// begin starts the goroutine that reads, once, and not after release.
 func (b *handlerBody) begin() {
-	if b.begun {
+	if b.messages != nil {
 		return
 	}
-	b.begun = true
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.released {
+		return // recv finds the context ended
+	}
 	b.messages = make(chan handlerMessage, 1)
+	b.done = make(chan struct{})
 	go b.read()
 }
 
 // read hands over messages until the body or the call is over.
 func (b *handlerBody) read() {
+	defer close(b.done)
 	defer b.asm.Abort()
 	for {
 		m := b.next()
@@ -218,10 +228,37 @@ func (b *handlerBody) readBody(p []byte) (int, error) {
 	return n, err
 }
 
-// release makes the goroutine end. The call's context must have ended.
+// release makes the goroutine end, and waits for it, as net/http forbids to read the body once ServeHTTP has returned.
+// The call's context must have ended.
 func (b *handlerBody) release() {
+	b.mu.Lock()
+	b.released = true
+	begun := b.messages != nil
+	b.mu.Unlock()
 	_ = b.in.Close() // a read that is under way returns
+	if begun {
+		b.awaitRead()
+	}
 	b.drop()
+}
+
+// closePatience is how long a read that is under way may go on after Close. Bodies of net/http end it at once. If that of
+// a middleware does not pass Close on (io.NopCloser), the read ends when net/http closes the body below it: after
+// ServeHTTP. Waiting longer would keep the end of the call from the client.
+const closePatience = time.Second
+
+func (b *handlerBody) awaitRead() {
+	select {
+	case <-b.done: // most often: it needs no timer
+		return
+	default:
+	}
+	timer := time.NewTimer(closePatience)
+	defer timer.Stop()
+	select {
+	case <-b.done:
+	case <-timer.C:
+	}
 }
 
 // drop frees a message that nobody came for.

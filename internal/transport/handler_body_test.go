@@ -223,3 +223,68 @@ func TestHandlerBodyDropsTheRest(t *testing.T) {
 		})
 	}
 }
+
+// closedBody is a body whose Read returns once may is closed, which Close does if it is passed on.
+type closedBody struct {
+	may    chan struct{}
+	passes bool
+	linger time.Duration // how long Read goes on after that
+}
+
+func (b closedBody) Read([]byte) (int, error) {
+	<-b.may
+	time.Sleep(b.linger)
+	return 0, io.ErrClosedPipe
+}
+
+func (b closedBody) Close() error {
+	if b.passes {
+		close(b.may)
+	}
+	return nil
+}
+
+// TestHandlerBodyIsNotReadAfterRelease: release waits for the read that is under way, but not for ever if Close has no
+// effect on it.
+func TestHandlerBodyIsNotReadAfterRelease(t *testing.T) {
+	for _, in := range []closedBody{{passes: true}, {passes: true, linger: closePatience / 2}, {}} {
+		t.Run(fmt.Sprintf("passes Close on: %v, reads for %v more", in.passes, in.linger), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in.may = make(chan struct{})
+				ctx, cancel := context.WithCancel(t.Context())
+				b := newHandlerBody(t, in, 100)
+				b.ctx = ctx
+				b.begin()
+				synctest.Wait()
+				cancel()
+				released := time.Now()
+				b.release()
+				took, want := time.Since(released), in.linger
+				if !in.passes {
+					want = closePatience
+					close(in.may)
+				}
+				if took != want {
+					t.Errorf("it took %v, not %v", took, want)
+				}
+			})
+		})
+	}
+}
+
+// TestHandlerBodyBeginsNoReadAfterRelease: a goroutine of the program's that receives when its handler has returned
+// does not read the body.
+func TestHandlerBodyBeginsNoReadAfterRelease(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in := &meteredBody{most: func() int { return 1 }}
+	b := newHandlerBody(t, in, 100)
+	b.ctx = ctx
+	cancel()
+	b.release()
+	if _, err := b.recv(); status.Code(err) != codes.Canceled {
+		t.Errorf("%v, want the context's status", err)
+	}
+	if b.messages != nil {
+		t.Error("a read has begun")
+	}
+}
