@@ -91,7 +91,8 @@ func (*InPayload) isRPCStats() {}
 type InHeader struct {
 	// Client says which side reports the event.
 	Client bool
-	// WireLength is the size of the block on the wire, as HPACK coded it.
+	// WireLength is the size of the block on the wire, as HPACK coded it. It is 0 behind
+	// net/http, which does not tell.
 	WireLength int
 	// Compression is the algorithm that the peer's messages use. It is empty if there is
 	// none.

@@ -295,12 +295,12 @@ func (s *ClientStream) RecvCompress() string {
 	return s.headers.encoding
 }
 
-// HeaderWireLength returns the size of the received header list, or 0 before it has arrived.
+// HeaderWireLength returns the size of the received header block as HPACK coded it, or 0 before it has arrived.
 func (s *ClientStream) HeaderWireLength() int {
 	return s.blockSize(func() *response { return s.headers })
 }
 
-// TrailerWireLength returns the size of the received trailers, or 0 before they have arrived.
+// TrailerWireLength returns the size of the received trailers as HPACK coded them, or 0 before they have arrived.
 func (s *ClientStream) TrailerWireLength() int {
 	return s.blockSize(func() *response { return s.trailers })
 }

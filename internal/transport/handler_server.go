@@ -184,7 +184,6 @@ func (s *HandlerStream) parseMetadata() (code int, reason string) {
 			continue
 		}
 		for _, v := range vs {
-			s.req.size += uint32(len(k) + len(v) + 32) // RFC 9113 section 6.5.2
 			if !grpcwire.IsBinary(k) {
 				s.md[k] = append(s.md[k], v)
 				continue
@@ -249,9 +248,8 @@ func (s *HandlerStream) AcceptEncoding() string {
 	return strings.Join(s.md[grpcwire.HeaderAcceptEncoding], ",")
 }
 
-// HeaderWireLength returns the size of the request headers, uncompressed: net/http does not tell the
-// compressed one.
-func (s *HandlerStream) HeaderWireLength() int { return int(s.req.size) }
+// HeaderWireLength returns 0: net/http does not tell the size of the request headers as HPACK coded them.
+func (s *HandlerStream) HeaderWireLength() int { return 0 }
 
 // IncomingHeader returns the request's metadata as a new map.
 func (s *HandlerStream) IncomingHeader() metadata.MD { return s.md.Copy() }

@@ -22,7 +22,7 @@ import (
 // only in their timeouts.
 type request struct {
 	method Method // of the :path
-	size   uint32
+	size   uint32 // of the block, as HPACK coded it
 	keptBlock
 	*oddities
 }
@@ -72,7 +72,7 @@ func parseRequest(b *h2.HeaderBlock, cfg *ServerConfig) (_ *request, err error) 
 		}
 		return r, nil
 	}
-	p := requestParser{request: request{size: uint32(b.Size())}, odd: usual, known: cfg.Known, laxPath: cfg.LaxPath}
+	p := requestParser{request: request{size: b.CodedLen()}, odd: usual, known: cfg.Known, laxPath: cfg.LaxPath}
 	for i := range b.Len() {
 		if err := p.field(b, i); err != nil {
 			return nil, err
@@ -295,7 +295,7 @@ func (p *requestParser) refuse() *refusal {
 func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 	st := status.New(codes.ResourceExhausted, "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE")
 	p = &requestParser{ // its other parts may be large
-		request:     request{size: uint32(b.Size()), method: unknownMethod("")},
+		request:     request{size: b.CodedLen(), method: unknownMethod("")},
 		odd:         usual,
 		contentType: p.contentType, httpMethod: p.httpMethod,
 	}

@@ -28,7 +28,7 @@ type reading struct {
 	httpStatus  int16
 	isGRPC      bool // the content type is one of gRPC
 	hasStatus   bool
-	size        uint32
+	size        uint32 // of the block, as HPACK coded it
 	contentType string
 	encoding    string
 	status      *status.Status // nil: OK; if hasStatus is false, it has grpc-message alone
@@ -54,7 +54,7 @@ func parseResponse(b *h2.HeaderBlock, end bool) (_ *response, err error) {
 		}
 		return r, nil
 	}
-	r := &response{reading: reading{size: uint32(b.Size()), length: -1}}
+	r := &response{reading: reading{size: b.CodedLen(), length: -1}}
 	var st grpcwire.StatusFields
 	regular := false
 	for i := range b.Len() {

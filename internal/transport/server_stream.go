@@ -30,7 +30,7 @@ func (s *ServerStream) RecvCompress() string { return s.req.encoding }
 // AcceptEncoding returns the client's list of encodings that it can read.
 func (s *ServerStream) AcceptEncoding() string { return s.req.acceptEncoding() }
 
-// HeaderWireLength returns the size of the request headers.
+// HeaderWireLength returns the size of the request headers as HPACK coded them.
 func (s *ServerStream) HeaderWireLength() int { return int(s.req.size) }
 
 // IncomingHeader returns the request's metadata as a new map.

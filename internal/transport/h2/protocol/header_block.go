@@ -16,6 +16,7 @@ type HeaderBlock struct {
 	memo  any
 	held  *Shared // the memory of the memo, or of what was made of the block
 	note  uint32
+	coded uint32 // its octets as HPACK coded them
 
 	partial bool // it is being decoded, or a panic has ended its decoding
 }
@@ -86,8 +87,9 @@ func (b *HeaderBlock) Flawed(i int) bool { return b.list.Flawed(i) }
 // Kind returns what Config.Kinds says about the name of field i.
 func (b *HeaderBlock) Kind(i int) uint8 { return b.list.Kind(i) }
 
-// Size returns the size of the list as RFC 9113 section 6.5.2 counts it.
-func (b *HeaderBlock) Size() int { return b.list.Size() }
+// CodedLen returns the length of the block as HPACK coded it (RFC 7541). Padding and priorities of its
+// frames are not part of it.
+func (b *HeaderBlock) CodedLen() uint32 { return b.coded }
 
 // TooLarge reports whether the list went over our SETTINGS_MAX_HEADER_LIST_SIZE. Fields are missing
 // then.

@@ -132,6 +132,7 @@ func (in *Intake) CheckSequence(h frame.Header, first bool) error {
 // decode reads a whole field block into headers.
 func (in *Intake) decode(block []byte, cfg *Config) error {
 	b := &in.headers
+	b.coded = uint32(len(block))
 	gen := in.dec.Generation()
 	if s := in.memos.find(block, gen); s != nil {
 		b.list.Reset(0)
@@ -159,6 +160,7 @@ func (in *Intake) decodeFragments(cfg *Config) error {
 	if len(f.parts) <= 1 {
 		return in.decode(f.join(cfg.Pool), cfg)
 	}
+	in.headers.coded = uint32(f.size)
 	d := partDecoder{dec: &in.dec, list: &in.headers.list, pool: cfg.Pool, left: f.size}
 	defer d.close()
 	return in.decodeParts(cfg, func() error {
