@@ -286,8 +286,8 @@ type BackoffConfig struct {
 type ConnectParams struct {
 	// Backoff says how the pauses between attempts grow. If BaseDelay is zero, the first pause is
 	// 100 milliseconds. If Multiplier is zero, each pause is 1.6 times as long as the one before.
-	// If MaxDelay is zero, pauses stay as long as the first. No pause is shorter than a
-	// millisecond.
+	// If MaxDelay is zero, pauses stay as long as the first. Delays below a millisecond count as
+	// one. Pauses count from the beginning of one attempt to that of the next.
 	Backoff backoff.Config
 	// MinConnectTimeout is how long an attempt may take, even if the pause after it would be
 	// shorter. 0 stands for one second, or for 20 seconds if BaseDelay is zero too.

@@ -381,7 +381,8 @@ func WithInitialConnWindowSize(s int32) DialOption {
 }
 
 // WithStaticStreamWindowSize returns a DialOption that sets the receive window of a stream, in bytes,
-// and keeps windows from growing with what the path can carry.
+// and keeps windows from growing with what the path can carry: that of the connection too, which stays
+// at 64 KiB without WithStaticConnWindowSize. Values below 64 KiB count as 64 KiB.
 //
 // Experimental: this API may change in a later release.
 func WithStaticStreamWindowSize(s int32) DialOption {
@@ -392,7 +393,8 @@ func WithStaticStreamWindowSize(s int32) DialOption {
 }
 
 // WithStaticConnWindowSize returns a DialOption that sets the receive window of a connection, in bytes,
-// and keeps windows from growing with what the path can carry.
+// and keeps windows from growing with what the path can carry: those of streams too, which stay at
+// 64 KiB without WithStaticStreamWindowSize. Values below 64 KiB count as 64 KiB.
 //
 // Experimental: this API may change in a later release.
 func WithStaticConnWindowSize(s int32) DialOption {
@@ -403,7 +405,8 @@ func WithStaticConnWindowSize(s int32) DialOption {
 }
 
 // WithReadBufferSize returns a DialOption that sets how many bytes one read takes at most. The default
-// is 32 KiB. A connection holds the buffer only while there is data in it.
+// is 32 KiB, which 0 stands for too; values below 16 KiB and 9 bytes, which
+// one frame may have, count as that. A connection holds the buffer only while there is data in it.
 func WithReadBufferSize(s int) DialOption {
 	return dialOption(func(o *dialOptions) { o.Transport.ReadBufferSize = s })
 }
@@ -432,7 +435,8 @@ func (m MaxHeaderListSizeDialOption) apply(o *dialOptions) {
 }
 
 // WithMaxHeaderListSize returns a DialOption that limits the header list that the client accepts, in
-// bytes as RFC 9113 section 6.5.2 counts them.
+// bytes as RFC 9113 section 6.5.2 counts them. The default is 16 MiB; 0 accepts no field at all. A server
+// of this module that would send more fails the RPC with codes.Internal.
 func WithMaxHeaderListSize(s uint32) DialOption { return MaxHeaderListSizeDialOption{s} }
 
 // WithChannelzParentID makes the channel a child of another in channelz.

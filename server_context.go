@@ -61,7 +61,7 @@ func MethodFromServerStream(stream ServerStream) (string, bool) { return Method(
 
 // SetHeader adds md to the metadata that the RPC whose handler has ctx sends first. It fails with
 // codes.Internal if ctx belongs to no RPC, if that metadata has already been sent, or if md can't be
-// sent.
+// sent. In the last case the RPC fails too, with codes.Internal, whatever the handler returns.
 func SetHeader(ctx context.Context, md metadata.MD) error {
 	if len(md) == 0 {
 		return nil
@@ -84,7 +84,8 @@ func SendHeader(ctx context.Context, md metadata.MD) error {
 }
 
 // SetTrailer adds md to the metadata that the RPC sends with its status. It fails with codes.Internal if
-// ctx belongs to no RPC, or if md can't be sent.
+// ctx belongs to no RPC, or if md can't be sent. In the latter case the RPC fails too, with
+// codes.Internal, whatever the handler returns.
 func SetTrailer(ctx context.Context, md metadata.MD) error {
 	if len(md) == 0 {
 		return nil

@@ -205,7 +205,8 @@ func InitialConnWindowSize(s int32) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.InitialConnWindow = s })
 }
 
-// StaticStreamWindowSize is like InitialWindowSize, but keeps windows from growing.
+// StaticStreamWindowSize is like InitialWindowSize, but keeps windows from growing: that of the
+// connection too, which stays at 64 KiB without StaticConnWindowSize.
 func StaticStreamWindowSize(s int32) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		o.transport.InitialWindow = s
@@ -213,7 +214,8 @@ func StaticStreamWindowSize(s int32) ServerOption {
 	})
 }
 
-// StaticConnWindowSize is like InitialConnWindowSize, but keeps windows from growing.
+// StaticConnWindowSize is like InitialConnWindowSize, but keeps windows from growing: those of streams
+// too, which stay at 64 KiB without StaticStreamWindowSize.
 func StaticConnWindowSize(s int32) ServerOption {
 	return serverOption(func(o *serverOptions) {
 		o.transport.InitialConnWindow = s
@@ -222,7 +224,8 @@ func StaticConnWindowSize(s int32) ServerOption {
 }
 
 // ReadBufferSize returns a ServerOption that sets how many bytes one read of a connection takes at most.
-// The default is 32 KiB, which 0 stands for too. A connection holds the buffer only while there is data to
+// The default is 32 KiB, which 0 stands for too; values below 16 KiB and 9 bytes, which one
+// frame may have, count as that. A connection holds the buffer only while there is data to
 // read.
 func ReadBufferSize(s int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.ReadBufferSize = s })
@@ -259,6 +262,9 @@ func (o MaxHeaderListSizeServerOption) apply(so *serverOptions) {
 }
 
 // MaxHeaderListSize returns a ServerOption that limits the size of a request's headers, in bytes.
+// The default is 16 MiB; 0 accepts no header at all. The client is told the limit, and fails an RPC that
+// is above it with codes.Internal if it heeds that; the server refuses such a request with
+// codes.ResourceExhausted.
 func MaxHeaderListSize(s uint32) ServerOption {
 	return MaxHeaderListSizeServerOption{MaxHeaderListSize: s}
 }

@@ -61,7 +61,8 @@ type ClientStream interface {
 	Context() context.Context
 	// SendMsg sends m. It returns io.EOF if the RPC is over; RecvMsg then returns the RPC's
 	// status. Any other error is a status itself, and has ended the RPC. SendMsg waits until
-	// there is room for m, not until the server has it: nil does not say that m has arrived. The
+	// there is room for m, not until the server has it: nil does not say that m has arrived, nor
+	// that the RPC goes on. The
 	// caller must not change m afterwards as long as the RPC might be retried or a stats handler
 	// might look at m.
 	SendMsg(m any) error
@@ -80,7 +81,8 @@ type ServerStream interface {
 	// SendHeader sends the metadata that is sent first, with md added. It fails if that metadata
 	// has been sent before.
 	SendHeader(md metadata.MD) error
-	// SetTrailer adds to the metadata that is sent with the status.
+	// SetTrailer adds to the metadata that is sent with the status. Metadata that can't be sent makes the
+	// RPC fail with codes.Internal, whatever the handler returns.
 	SetTrailer(metadata.MD)
 	// Context returns the context of the RPC, which ends with the RPC.
 	Context() context.Context

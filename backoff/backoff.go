@@ -17,7 +17,7 @@ type Config struct {
 	// Jitter is the largest fraction of a pause by which it becomes longer or shorter at random, so
 	// that clients don't reconnect all at once.
 	Jitter float64
-	// MaxDelay is the longest pause, before jitter.
+	// MaxDelay is the longest pause but the first, before jitter. It does not limit BaseDelay.
 	MaxDelay time.Duration
 }
 

@@ -51,7 +51,8 @@ type BuildOptions struct {
 	Authority string
 	// ChannelzParent identifies the channel in channelz.
 	ChannelzParent channelz.Identifier
-	// CustomUserAgent is the text that the program put in front of the user agent.
+	// CustomUserAgent is the channel's whole user agent: the program's text, if any, and "grpc-go/" with
+	// the version.
 	CustomUserAgent string
 	// Target is the channel's target.
 	Target resolver.Target

@@ -74,6 +74,7 @@ type DoneInfo struct {
 	// BytesReceived says whether anything came back from the server.
 	BytesReceived bool
 	// ServerLoad is the load that the server reported in its trailers, a *v3orcapb.OrcaLoadReport.
-	// It is nil if the server reported none.
+	// If the server reported none, it is nil, or in programs that import package orca, where trailers came, a nil
+	// *v3orcapb.OrcaLoadReport: assert the type, and compare that with nil.
 	ServerLoad any
 }

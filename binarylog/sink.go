@@ -32,7 +32,8 @@ type Sink interface {
 	// Write writes an entry, which it may keep. The RPC waits for Write. Errors are logged
 	// with package grpclog.
 	Write(entry *pb.GrpcLogEntry) error
-	// Close is called when another sink replaces this one.
+	// Close is called when another sink replaces this one. RPCs that began before may still call Write
+	// then, and at the same time.
 	Close() error
 }
 

@@ -27,7 +27,10 @@ type PerRPCCredentials interface {
 	// a channel, and Internal if they are those of one RPC.
 	GetRequestMetadata(ctx context.Context, uri ...string) (map[string]string, error)
 	// RequireTransportSecurity reports whether the metadata must not travel
-	// unencrypted. If it is true, making a channel without transport security fails.
+	// unencrypted. If it is true, making a channel without transport security fails. A
+	// connection without privacy and integrity is then given up if these are credentials of
+	// a channel (TRANSIENT_FAILURE, codes.Unavailable); if they are those of one RPC, it
+	// fails with codes.Unauthenticated.
 	RequireTransportSecurity() bool
 }
 
@@ -38,7 +41,8 @@ type TransportCredentials interface {
 	// return when ctx ends; ctx also holds a ClientHandshakeInfo. authority is the
 	// :authority of the channel, by which ClientHandshake verifies the server. It
 	// returns the connection to use from then on. On an error it has closed rawConn.
-	// The channel tries again after an error whose method Temporary() bool returns true.
+	// The channel tries again after any error, with back-off; a method Temporary() bool
+	// of the error matters only to grpc.FailOnNonTempDialError.
 	ClientHandshake(ctx context.Context, authority string, rawConn net.Conn) (net.Conn, AuthInfo, error)
 	// ServerHandshake does the server's handshake with a client on rawConn, on which
 	// the server has set deadlines. It returns the connection to use from then on. On an

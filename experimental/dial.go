@@ -46,7 +46,8 @@ func WithResolveInterval(d time.Duration) grpc.DialOption { return dialResolve{e
 // without a word even while it sends nothing, and without keepalive pings, which servers may refuse. It
 // costs a packet for each interval, which wakes no process. Connections that are not TCP, or don't show
 // a *net.TCPConn below them (bufconn, unix sockets), are not probed. Parked connections are probed
-// as all others.
+// as all others. cfg.Enable must be true: otherwise the option switches probes off. An Idle, Interval or
+// Count of 0 means what it means to package net: 15 s, 15 s and 9.
 //
 // The connection is lost when cfg.Count probes in a row stay unanswered, which is cfg.Idle + cfg.Count *
 // cfg.Interval after the server was last heard of. Data that stays unacknowledged ends the connection

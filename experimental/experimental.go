@@ -112,7 +112,7 @@ func SetDefaultBufferPool(bufferPool mem.BufferPool) {
 // AcceptCompressors returns a CallOption that says with which compressors the server may compress the
 // messages of one RPC: names of registered compressors, in the order of preference. The default is all
 // that are registered. If there is no name, or only "identity", the server may not compress. A name that
-// is not registered fails the RPC.
+// is not registered fails the RPC with codes.Unknown.
 func AcceptCompressors(names ...string) grpc.CallOption {
 	return acceptCompressors{names: names}
 }

@@ -25,7 +25,7 @@ type NopBufferPool struct {
 }
 
 // DefaultBufferPool returns the pool that the whole process shares. It has sizes from 256 B to 16 MiB, so
-// that a buffer wastes less than half of its memory, and one of more than 128 KiB wastes a fifth at most.
+// that a buffer of 128 B or more wastes less than half of its memory, and one of more than 128 KiB wastes a fifth at most.
 // Larger requests are plain allocations.
 func DefaultBufferPool() BufferPool {
 	if p := mem.Replacement(); p != nil {

@@ -3,10 +3,15 @@
 // Package metadata has the type of the metadata that an RPC carries in addition to its messages, in
 // headers and trailers, and functions that put metadata into a context.Context.
 //
-// Keys are in lower case. They consist of digits, a to z, "-", "_" and ".". Keys that begin with
-// "grpc-" are reserved. A key that ends in "-bin" has binary values: any bytes, which the library
-// encodes in base64 on the wire. The values of all other keys are printable ASCII (0x20 to 0x7E);
-// see PROTOCOL-HTTP2.md, Custom-Metadata.
+// Keys are in lower case. They consist of digits, a to z, "-", "_" and ".". Those that begin with "grpc-"
+// are reserved. A key that ends in "-bin" has binary values: any bytes, which the library encodes in base64
+// on the wire. The values of all other keys are printable ASCII (0x20 to 0x7E); see PROTOCOL-HTTP2.md,
+// Custom-Metadata. An RPC with any other key or value fails with codes.Internal.
+//
+// Entries under names that are the library's, or HTTP/2's, are left out of what is sent, without an error:
+// those that begin with ":", the fields of gRPC's call definition and status (such as grpc-timeout), te,
+// content-type, content-length, user-agent, host (of clients), connection, keep-alive, proxy-connection,
+// transfer-encoding and upgrade.
 package metadata
 
 import (

@@ -24,7 +24,8 @@ import (
 // Builder makes the resolvers of one scheme.
 type Builder interface {
 	// Build makes the resolver of a channel. It may call cc before it returns. An error counts as a
-	// failure to resolve the target.
+	// failure to resolve the target. Build must not wait: until it returns, the channel's RPCs, whatever
+	// their deadlines, its Connect and its Close wait too, and so it must not call them.
 	Build(target Target, cc ClientConn, opts BuildOptions) (Resolver, error)
 	// Scheme returns the scheme of the targets that the builder is for. It must be in lower case,
 	// as RFC 3986, section 3.1, says.

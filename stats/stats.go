@@ -27,7 +27,7 @@ type ConnStats interface {
 }
 
 // Begin is the first event of an attempt on a client. On a server it follows the RPC's
-// InHeader.
+// InHeader. An RPC whose method is not registered has neither Begin nor End there.
 type Begin struct {
 	// Client says which side reports the event.
 	Client bool
@@ -78,7 +78,7 @@ type InPayload struct {
 	// WireLength is CompressedLength with the 5 bytes of gRPC framing. HTTP/2
 	// framing and encryption are not counted.
 	WireLength int
-	// RecvTime is when the whole message had been received.
+	// RecvTime is when the program received the message, which may have waited for it.
 	RecvTime time.Time
 }
 
@@ -196,7 +196,8 @@ func (s *OutTrailer) IsClient() bool { return s.Client }
 
 func (*OutTrailer) isRPCStats() {}
 
-// End is the last event of an RPC on a server, and of an attempt on a client.
+// End is the last event of an RPC on a server, and of an attempt on a client. It comes only
+// where Begin has come.
 type End struct {
 	// Client says which side reports the event.
 	Client bool

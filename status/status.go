@@ -2,8 +2,9 @@
 
 // Package status makes and reads the errors of RPCs. Each has a code, a message, and details.
 //
-// If a handler returns such an error, the server sends it as it is. It sends any other error as
-// codes.Unknown with the error's text. All errors of the library's RPCs have a status.
+// If a handler returns such an error, the server sends it as it is. An error that is or wraps
+// context.DeadlineExceeded or context.Canceled is sent with the code of that name, and any other as
+// codes.Unknown, with the error's text. All errors of the library's RPCs have a status.
 package status
 
 import (

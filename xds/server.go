@@ -62,10 +62,10 @@ func (s *GRPCServer) RegisterService(sd *grpc.ServiceDesc, ss any) { s.gs.Regist
 // GetServiceInfo returns descriptions of the registered services, by service name.
 func (s *GRPCServer) GetServiceInfo() map[string]grpc.ServiceInfo { return s.gs.GetServiceInfo() }
 
-// Serve works like grpc.Server.Serve, but fails unless lis listens on a TCP address; lis stays
-// open then, as in the published module. Otherwise it asks the
-// control plane for the Listener resource of that address. While there is no such resource it
-// closes each accepted connection at once, without sending anything. See ServingModeCallback.
+// Serve works like grpc.Server.Serve, but fails unless lis listens on a TCP address; lis then
+// stays open. It asks the control plane for the Listener resource of that address. While there is no
+// such resource it closes each accepted connection at once, without sending anything. See
+// ServingModeCallback.
 func (s *GRPCServer) Serve(lis net.Listener) error {
 	if !s.begin() {
 		_ = lis.Close() // nothing else will use it

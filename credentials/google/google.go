@@ -40,7 +40,7 @@ type DefaultCredentialsOptions struct {
 
 // NewDefaultCredentials returns a bundle that sends the tokens of the application default
 // credentials (see oauth.NewApplicationDefault). If there are none, it logs a warning and
-// RPCs carry no token.
+// RPCs carry no token. It may wait for the search, for up to 30 seconds.
 //
 // Connections use TLS, with these exceptions: connections to grpclb's load balancers, and to
 // servers that they name, use ALTS. So do connections to the servers of an xDS cluster, unless

@@ -36,7 +36,8 @@ const (
 // before the token expires starts to fetch a new one; RPCs send the old one meanwhile, until
 // 30 seconds before it expires. RPCs that find no usable token wait for one. If the fetch
 // fails, so do they: with codes.Unavailable if the metadata server can't be reached or answers
-// 429, 502, 503 or 504, and with codes.Unauthenticated otherwise. No token is then fetched for
+// 429, 502, 503 or 504, or if its token expires within 30 seconds, and with
+// codes.Unauthenticated otherwise. No token is then fetched for
 // a while, which is a second at first and grows up to two minutes; meanwhile RPCs fail with
 // the same error. Tokens are sent only over connections with privacy and integrity.
 //

@@ -4,10 +4,11 @@
 // top of golang.org/x/oauth2: each RPC carries the token in its "authorization" metadata.
 //
 // Tokens travel only over connections with privacy and integrity, such as TLS: making a
-// channel with these credentials and without transport security fails, and an RPC whose
-// connection turns out to be weaker fails with codes.Unauthenticated. So does an RPC for
-// which no token can be obtained if these are the channel's credentials; if they are those
-// of one RPC, it fails with codes.Internal.
+// channel with these credentials and without transport security fails. If these are the
+// channel's credentials, a connection that turns out to be weaker is given up, so that RPCs
+// fail with codes.Unavailable, and an RPC for which no token can be obtained fails with
+// codes.Unauthenticated. If they are those of one RPC, it fails with codes.Unauthenticated
+// on a weaker connection, and with codes.Internal without a token.
 package oauth
 
 import (

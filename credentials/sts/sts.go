@@ -57,7 +57,8 @@ func (o Options) check() error {
 }
 
 // NewCredentials returns credentials that exchange tokens as opts say. An RPC that finds no
-// usable token makes an exchange, which reads the files and ends when the RPC's context does.
+// usable token makes an exchange, which reads the files and ends when the RPC's context does,
+// or after a minute.
 // Other RPCs wait for it until their own contexts end. All RPCs send the new token until five
 // minutes before it expires, or for a second if it expires sooner than that.
 //

@@ -12,7 +12,8 @@ import (
 // or nil, means no queue and no recovery.
 type Options struct {
 	// Queue is how many messages may wait for room on one stream. They wait as they were given, and
-	// are encoded when there is room. With 0 no message waits: Send then fails as TrySend does.
+	// are encoded when there is room. With 0 no message waits: Send then fails as TrySend does,
+	// or ends the RPC under the policy End.
 	Queue int
 
 	// Full says what Send does if Queue messages wait already.
@@ -41,8 +42,8 @@ const (
 
 var (
 	// ErrNoRoom is returned for a message that was not sent because too much is already on its way
-	// to the other side. OnReady is called when there is room. ErrNoRoom is a status with
-	// codes.ResourceExhausted.
+	// to the other side. OnReady is called when there is room, unless the policy End has ended the RPC.
+	// ErrNoRoom is a status with codes.ResourceExhausted.
 	ErrNoRoom = status.Error(codes.ResourceExhausted, "streams: there is no room to send")
 
 	// ErrEnding is returned for a message or an end that comes after Finish, CloseSend, or a policy
