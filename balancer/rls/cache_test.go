@@ -5,6 +5,7 @@ package rls
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"strings"
 	"testing"
@@ -81,6 +82,9 @@ func TestCacheKeepsTheLastUsed(t *testing.T) {
 
 // TestCacheCountsMemory: the size of a cache is what it takes, also where answers have hardly any text.
 func TestCacheCountsMemory(t *testing.T) {
+	if bits.UintSize == 32 {
+		t.Skip("words of 32 bits take less than is counted")
+	}
 	now := time.Now()
 	target := &child{target: "t"}
 	for _, tt := range []struct {

@@ -120,7 +120,10 @@ func (r *rig) stop() {
 	_ = r.web.Close()
 	_ = r.port.Close()
 	for range 3 {
-		if err := <-r.served; err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+		switch err := <-r.served; {
+		case err == nil, errors.Is(err, http.ErrServerClosed), errors.Is(err, net.ErrClosed):
+		case errors.Is(err, grpc.ErrServerStopped): // before its goroutine came to Serve
+		default:
 			r.t.Errorf("Serve: %v", err)
 		}
 	}
