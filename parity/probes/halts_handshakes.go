@@ -79,5 +79,32 @@ func handshakeProbes() []probe.Probe {
 			}})
 		}
 	}
-	return out
+	return append(out,
+		probe.Probe{Name: "GracefulStop while the credentials of a connection wait, and then an RPC", Run: func(p *probe.P) {
+			g := handshakeGate{insecure.NewCredentials(), newGate("ConnBegin"), "the credentials"}
+			s := rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.Creds(g)}}.Serve(p)
+			r := rig.RawConn(p, s.Listener.Addr().String())
+			<-g.arrived
+			callAfterStop(p, s, r, func() { close(g.open) })
+		}},
+		probe.Probe{Name: "GracefulStop before the preface of a connection, and then an RPC", Run: func(p *probe.P) {
+			s := rig.Pair{TCP: true}.Serve(p)
+			r := rig.RawConn(p, s.Listener.Addr().String())
+			probe.Settle(moment) // until it is accepted
+			callAfterStop(p, s, r, func() {})
+		}})
+}
+
+// callAfterStop makes a call on a connection whose handshake is not over when the server is stopped.
+func callAfterStop(p *probe.P, s *rig.Started, r *rig.Raw, goOn func()) {
+	returned := make(chan struct{})
+	go func() { defer close(returned); s.Server.GracefulStop() }()
+	probe.Settle(moment)
+	goOn()
+	r.Greet()
+	r.Headers(1, false, rig.RequestFields()...)
+	_ = r.WriteData(1, true, rig.Message("q"))
+	r.Print(p, 1)
+	_ = r.Close()
+	<-returned
 }

@@ -207,15 +207,25 @@ func ConnServer(p *probe.P, script func(net.Conn)) string {
 
 // RawClient connects to addr and sends preface and settings.
 func RawClient(p *probe.P, addr string, settings ...http2.Setting) *Raw {
+	r := RawConn(p, addr)
+	r.Greet(settings...)
+	return r
+}
+
+// RawConn connects to addr and sends nothing.
+func RawConn(p *probe.P, addr string) *Raw {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		panic(err)
 	}
 	p.Cleanup(func() { _ = conn.Close() })
-	_, _ = io.WriteString(conn, http2.ClientPreface)
-	r := newRaw(conn)
+	return newRaw(conn)
+}
+
+// Greet sends preface and settings.
+func (r *Raw) Greet(settings ...http2.Setting) {
+	_, _ = io.WriteString(r.Conn, http2.ClientPreface)
 	_ = r.WriteSettings(settings...)
-	return r
 }
 
 // RequestFields are those of a call as any client sends it, with changes: name, value, ...
