@@ -48,6 +48,18 @@ func fill(st testservice.Duplex) error {
 	return nil
 }
 
+// fillThen is a handler that calls then once there is no room. It tells full.
+func fillThen(full chan<- error, then func(testservice.Duplex) error) *testservice.Functions {
+	return &testservice.Functions{Stream: func(st testservice.Duplex) error {
+		err := fill(st)
+		full <- err
+		if err != nil {
+			return err
+		}
+		return then(st)
+	}}
+}
+
 // static has windows that do not grow, so that there is an end of room.
 var static = []grpc.DialOption{grpc.WithStaticStreamWindowSize(64 << 10), grpc.WithStaticConnWindowSize(1 << 20)}
 
@@ -72,17 +84,12 @@ func drain(st testservice.DuplexClient) error {
 // A handler knows whether there is room, and can wait for it.
 func TestWishIsThereRoom(t *testing.T) {
 	filled := make(chan error, 1)
-	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {
-		err := fill(st)
-		filled <- err
-		if err != nil {
-			return err
-		}
+	s := testservice.Start(t, fillThen(filled, func(st testservice.Duplex) error {
 		if err := flowcontrol.WaitForRoom(st.Context(), st); err != nil || !flowcontrol.HasRoom(st) {
 			return fmt.Errorf("no room came: %w", err)
 		}
 		return nil
-	}})
+	}))
 	_, client := s.Dial(t, static...)
 	st := open(t, client)
 	if err := testservice.Await(t, filled, "the end of room"); err != nil {
@@ -117,14 +124,7 @@ func TestWishMaxSendWait(t *testing.T) {
 // Limits of 0 and below are no limits, as with MaxEndWait: without room, Send waits for it.
 func TestNoMaxSendWait(t *testing.T) {
 	full := make(chan error, 1)
-	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {
-		err := fill(st)
-		full <- err
-		if err != nil {
-			return err
-		}
-		return st.Send(big())
-	}}, flowcontrol.MaxSendWait(0))
+	s := testservice.Start(t, fillThen(full, func(st testservice.Duplex) error { return st.Send(big()) }), flowcontrol.MaxSendWait(0))
 	_, client := s.Dial(t, static...)
 	st := open(t, client)
 	if err := testservice.Await(t, full, "the end of room"); err != nil {

@@ -32,3 +32,22 @@ func TestReasonOf(t *testing.T) {
 		}
 	}
 }
+
+// TestUnusableIsNotCounted: an RPC that finds its connection lost takes it away. Who knows why it is lost counts it.
+func TestUnusableIsNotCounted(t *testing.T) {
+	sub, _, _ := scaled()
+	l, other := &Link{sub: sub, addr: &sub.addrs[0]}, &Link{sub: sub, addr: &sub.addrs[0]}
+	l.counted.Store(true)
+	sub.locked(func() {
+		sub.succeededLocked(l)
+		sub.useLocked(l)
+		sub.addLocked(other)
+	})
+	l.Unusable()
+	if !l.counted.Load() || l.reason != "" {
+		t.Errorf("counted as lost, reason %q", l.reason)
+	}
+	if sub.Ready() != other {
+		t.Error("RPCs may still use it")
+	}
+}

@@ -56,7 +56,7 @@ func (sub *Subchannel) locked(f func()) {
 	f()
 }
 
-// lose does what lost does to a connection without a transport.
+// lose does what remove does, where the channel has no resolver.
 func (sub *Subchannel) lose(l *Link) {
 	sub.locked(func() {
 		if !sub.promoteLocked(l) {
