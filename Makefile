@@ -30,10 +30,14 @@ NESTED := $(patsubst ./%/go.mod,%,$(shell find . -mindepth 2 -name go.mod -not -
 # Those that `make lint` checks.
 LINTED := $(NESTED) thirdparty/transports thirdparty/etcd
 
+# What `make race` runs with the pooled reader switched off, and in modules below: those whose tests call what
+# is here from many goroutines. The others measure, compare what programs print, or attack servers in processes of
+# their own.
+POOLED_RACED := ./internal/transport ./internal/transport/h2
+NESTED_RACED := $(filter-out attack parity tools/vet benchmark benchmark/%,$(NESTED))
+
 # Packages of this module that are otherwise with the race detector.
 RACED = $(filter-out $(NESTED:%=./%/%),$(sort $(dir $(shell grep -rlE --include='*.go' '^//go:build .*\brace\b' .))))
-
-VET_NESTED := go vet ./...
 
 # Packages of this module that have benchmarks.
 BENCHED = $(filter-out ./thirdparty/% $(NESTED:%=./%/%),$(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Benchmark' .))))
@@ -62,12 +66,15 @@ test: ## run all tests, and those of the transport again with the plain reader
 	$(UNPOOL) bash tools/test.sh $(TESTFLAGS) $(POOLED)
 	bash tools/test.sh $(TESTFLAGS) -tags grpctrace $(TRACED)
 	bash tools/test.sh $(TESTFLAGS) -tags grpcnotlsrelease ./internal/tlsconn
-	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && $(VET_NESTED) && bash $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
+	@set -e; for m in $(NESTED); do echo "== $$m"; (cd $$m && bash $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
 
-# What make test has vetted is not vetted again, but for what only a build with the race detector has.
-race: TESTFLAGS += -race -vet=off
-race: VET_NESTED := true
-race: test ## the same under the race detector, where pools also check how they are used
+# Vetted they are by make test, but for what only a build with the race detector has. With -short, tests that compute a
+# lot in one goroutine do less of it.
+race: TESTFLAGS += -race -vet=off -short
+race: ## run them under the race detector, where pools also check how they are used
+	bash tools/test.sh $(TESTFLAGS) ./...
+	$(UNPOOL) bash tools/test.sh $(TESTFLAGS) $(POOLED_RACED)
+	@set -e; for m in $(NESTED_RACED); do echo "== $$m"; (cd $$m && bash $(CURDIR)/tools/test.sh $(TESTFLAGS) ./...); done
 	go vet -race $(RACED)
 
 lint: $(BIN)/golangci-lint ## check style, mistakes and who may import whom

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/internal/envconfig"
 	"google.golang.org/grpc/internal/park"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -80,7 +81,7 @@ func callMirror(t *testing.T, cc *ClientConn, sent metadata.MD) {
 // TestMetadataKeepsNoBlock: values that a program keeps of calls with much metadata keep nothing
 // of the rest, when both ends are closed.
 func TestMetadataKeepsNoBlock(t *testing.T) {
-	const calls, pad = 50, 400 << 10
+	calls, pad := testutils.Rounds(50), 400<<10
 	var kept []string
 	before := heapInUse()
 	func() {
@@ -108,7 +109,7 @@ func TestMetadataKeepsNoBlock(t *testing.T) {
 		cc.Close()
 		s.Stop()
 	}()
-	if grew := heapInUse() - before; grew > calls*pad/4 {
+	if grew := heapInUse() - before; grew > int64(calls*pad/4) {
 		t.Errorf("%d short values keep %d bytes", len(kept), grew)
 	}
 	runtime.KeepAlive(kept)

@@ -191,7 +191,7 @@ func TestMemoryLimit(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 8 {
 		callers.Go(func() {
-			for range 25 {
+			for range testutils.Rounds(25) {
 				if err := call(testContext(t), cc, large); err != nil {
 					t.Error(err)
 					return

@@ -164,7 +164,7 @@ func receivePatterns(t *testing.T, recv func(any) error) (n int) {
 
 // TestLentStreams: both sides send, and use the memory of a message again as soon as SendMsg returns.
 func TestLentStreams(t *testing.T) {
-	const n = 30
+	n := testutils.Rounds(30)
 	overAll(t, func(t *testing.T, open func(t *testing.T, s *largeService) *ClientConn) {
 		cc := open(t, &largeService{stream: func(ss ServerStream) error {
 			var sent sync.WaitGroup
@@ -205,7 +205,7 @@ func TestLentUnary(t *testing.T) {
 			return m, nil
 		}})
 		memory := make([]byte, 4<<20)
-		for i := range 40 {
+		for i := range testutils.Rounds(40) {
 			size := sizeOf(i)
 			pattern(memory[:size], i)
 			ctx, cancel := context.WithCancel(context.Background())

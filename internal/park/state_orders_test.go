@@ -11,7 +11,10 @@ import (
 
 // TestOrders plays every order of a few events, on each of the kernels, and in the middle of Park.
 func TestOrders(t *testing.T) {
-	const events = 4
+	events := 4
+	if testing.Short() {
+		events = 3
+	}
 	for _, k := range []func() kernel{
 		func() kernel { return newFakeKernel() },
 		func() kernel { return newFakeKqueue() },

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/mem"
 )
 
@@ -72,7 +73,7 @@ func TestKeyUpdatesBesideWrites(t *testing.T) {
 // Close comes at any moment of reading, writing and CloseWrite.
 func TestCloseAnytime(t *testing.T) {
 	forEachKind(t, func(t *testing.T, m mode) {
-		for range 20 {
+		for range testutils.Rounds(20) {
 			client, server := pair(t, "unix", m)
 			p := pattern(1 + rand.IntN(300_000))
 			var running sync.WaitGroup

@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // line is one connection: its own encoder and decoder, which never serve another, and the frozen
@@ -34,7 +36,7 @@ func TestAttackPooledTables(t *testing.T) {
 		NewKinds(func(n []byte) uint8 { return uint8(7 * len(n)) }, func(v []byte) bool { return false }),
 	}
 	hits := 0
-	for seed := range uint64(30) {
+	for seed := range uint64(testutils.Rounds(30)) {
 		rnd := rand.New(rand.NewPCG(seed, 11))
 		lines := make([]*line, 6)
 		for i := range lines {

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	oracle "golang.org/x/net/http2/hpack"
+
+	"google.golang.org/grpc/internal/testutils"
 )
 
 func TestEntrySize(t *testing.T) {
@@ -71,7 +73,7 @@ func (f *freezer) decoder(d *Decoder) *Decoder {
 // A pair that is frozen now and then writes the same octets and reads the same
 // fields as one that never is.
 func TestFreezeIsNotSeen(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(testutils.Rounds(40)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { freezeBeside(t, rand.New(rand.NewPCG(seed, 7))) })
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	oracle "golang.org/x/net/http2/hpack"
+
+	"google.golang.org/grpc/internal/testutils"
 )
 
 // Histories: a few connections live as long as connections do, on fewer decoders, and what was
@@ -314,7 +316,7 @@ func TestHistories(t *testing.T) {
 	var wg sync.WaitGroup
 	for worker := range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for seed := worker; seed < *histories && !t.Failed(); seed += runtime.GOMAXPROCS(0) {
+			for seed := worker; seed < testutils.Rounds(*histories) && !t.Failed(); seed += runtime.GOMAXPROCS(0) {
 				steps := 400
 				if seed%100 == 0 { // one that lives long
 					steps = 10_000
