@@ -35,8 +35,9 @@ func TestMain(m *testing.M) {
 	leakcheck.Main(m)
 }
 
-// patience is when something counts as never.
-const patience = 30 * time.Second
+// patience is when something counts as never: large messages in small pieces, sixty tests side by side, take long under
+// the race detector on a machine that does other things.
+const patience = 2 * time.Minute
 
 // place is a server and a channel to it, over wrapped connections.
 type place struct {
