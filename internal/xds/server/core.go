@@ -42,7 +42,7 @@ type Listener struct {
 	name    string // of the Listener resource
 	node    string // the prefix of error messages, which names the xDS node
 	memory  httpfilter.Memory
-	told    serializer.Serializer
+	told    serializer.Serializer // calls what may be the program's: ModeChanged, loggers, Addr
 
 	mu      sync.Mutex // guards what follows
 	closed  bool

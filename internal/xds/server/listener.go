@@ -55,20 +55,27 @@ func (l *Listener) Accept() (net.Conn, error) {
 // connection.
 func (l *Listener) choose(c *conn) bool {
 	here, there := addressOf(c.LocalAddr()), addressOf(c.RemoteAddr())
+	configured, added := l.add(c, there, here)
+	if configured && !added && logger.V(2) {
+		logger.Infof("listener %v: no filter chain is for a connection from %v to %v", l.Addr(), there, here)
+	}
+	return added
+}
+
+// add adds a connection to the current edition, if that has a filter chain for it. configured is false while nothing
+// is served.
+func (l *Listener) add(c *conn, from, to netip.AddrPort) (configured, added bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.current == nil {
-		return false
+		return false, false
 	}
-	fc := l.current.config.Match(there, here)
+	fc := l.current.config.Match(from, to)
 	if fc == nil {
-		if logger.V(2) {
-			logger.Infof("listener %v: no filter chain is for a connection from %v to %v", l.Addr(), there, here)
-		}
-		return false
+		return true, false
 	}
 	l.current.addLocked(c, fc)
-	return true
+	return true, true
 }
 
 // addressOf returns the zero value if a is not an IP address. No prefix contains the zero

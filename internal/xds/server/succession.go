@@ -70,18 +70,24 @@ func logMode(addr net.Addr, mode connectivity.ServingMode, err error) {
 	logger.Warningf("listener %v enters mode %v", addr, mode)
 }
 
-// reportLocked logs why RPCs will fail, at each update. When they will no longer fail, it logs
-// that once (A36).
+// reportLocked has it logged why RPCs will fail, at each update. When they will no longer fail, it has that
+// logged once (A36).
 func (l *Listener) reportLocked() {
 	if l.current == nil {
 		return
 	}
-	err := l.current.faults()
-	switch {
-	case err != nil:
-		logger.Warningf("listener %v: RPCs will fail: %v", l.Addr(), err)
-	case l.broken:
-		logger.Warningf("listener %v: what made RPCs fail is gone", l.Addr())
-	}
+	err, was := l.current.faults(), l.broken
 	l.broken = err != nil
+	if err != nil || was {
+		l.told.Go(func() { l.logFaults(err) })
+	}
+}
+
+// logFaults logs why RPCs will fail, or, if err is nil, that they no longer will.
+func (l *Listener) logFaults(err error) {
+	if err != nil {
+		logger.Warningf("listener %v: RPCs will fail: %v", l.Addr(), err)
+		return
+	}
+	logger.Warningf("listener %v: what made RPCs fail is gone", l.Addr())
 }
