@@ -245,3 +245,45 @@ func TestDialerExits(t *testing.T) {
 	}))
 	wantCode(t, "call", call(testContext(t), cc, "x"), codes.Unavailable)
 }
+
+// TestRecorderClosesInCallsOfThePolicy closes the channel from within records of connections that the policy gives up,
+// or the channel as it goes idle.
+func TestRecorderClosesInCallsOfThePolicy(t *testing.T) {
+	one, two := serve(t, newEcho()), serve(t, newEcho())
+	for name, lose := range map[string]func(r *manual.Resolver){
+		"other addresses": func(r *manual.Resolver) {
+			r.UpdateState(resolver.State{Addresses: []resolver.Address{{Addr: two.addr}}})
+		},
+		"idle mode": nil,
+	} {
+		for _, in := range []string{lostRecord, goneRecord} {
+			var cc *ClientConn
+			records := make(chan string, 10)
+			c := &counter{during: func(record string) {
+				if record == in {
+					cc.Close()
+				}
+				records <- record
+			}}
+			r := manual.NewBuilderWithScheme("policy")
+			r.InitialState(resolver.State{Addresses: []resolver.Address{{Addr: one.addr}}})
+			opts := []DialOption{WithResolvers(r), WithStatsHandler(c)}
+			if lose == nil {
+				opts = append(opts, WithIdleTimeout(time.Millisecond))
+			}
+			cc = newTestClient(t, "policy:///x", opts...)
+			if err := call(testContext(t), cc, "x"); err != nil {
+				t.Fatal(name, err)
+			}
+			if lose != nil {
+				lose(r)
+			}
+			for _, want := range []string{madeRecord, openRecord, lostRecord, goneRecord} {
+				for got := ""; got != want; { // the other address may be counted meanwhile
+					got = within(t, records, name+" "+want)
+				}
+			}
+			awaitState(t, cc, connectivity.Shutdown)
+		}
+	}
+}

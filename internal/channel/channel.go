@@ -84,7 +84,8 @@ func (ch *Channel) Close() bool {
 
 	ch.setState(connectivity.Shutdown)
 	ch.picks.close()
-	closed := parts.close()
+	closed, left := parts.close()
+	retireAll(left)
 	for _, l := range links {
 		l.client.Close(ErrClosing)
 	}
@@ -113,17 +114,17 @@ func (ch *Channel) detach() activeParts {
 }
 
 // close returns a channel that is closed when the balancer's Close has returned, or nil if there is
-// no balancer.
-func (p activeParts) close() (closed <-chan struct{}) {
+// no balancer, and the connections that are left, which the caller retires.
+func (p activeParts) close() (closed <-chan struct{}, left []*Link) {
 	p.selector.end()
 	if p.resolver != nil {
 		p.resolver.close()
 		closed = p.balancer.close()
 	}
 	for _, sub := range p.subConns {
-		sub.tearDown()
+		left = append(left, sub.tearDown()...)
 	}
-	return closed
+	return closed, left
 }
 
 // enterIdle gives up the resolver, the balancer and the connections; leaveIdle makes new ones.
@@ -136,10 +137,11 @@ func (ch *Channel) enterIdle() {
 	}
 	parts := ch.detach()
 	ch.mu.Unlock()
-	parts.close() // from here on the balancer can't change the picker or the state
+	_, left := parts.close() // from here on the balancer can't change the picker or the state
 	ch.picks.set(nil)
 	ch.setState(connectivity.Idle)
 	ch.node.Trace(channelz.Info, "Channel entering idle mode", nil)
+	ch.retireApart(left, nil)
 }
 
 // leaveIdle builds the resolver and the balancer. If the resolver can't be built, the channel acts

@@ -139,6 +139,23 @@ func (l *Link) gone() {
 	openConnections.Record(ch.opts.Recorders, -1, ch.Name, labels.BackendService, l.security(), labels.Locality)
 }
 
+// retireApart retires links, and calls then after that, unless it is nil. It does so on a goroutine of its own if there
+// are recorders: its callers are in a call of the balancer, or hold idle.mu, for which Close waits, and a recorder may
+// call Close.
+func (ch *Channel) retireApart(links []*Link, then func()) {
+	retire := func() {
+		if then != nil {
+			defer then()
+		}
+		retireAll(links)
+	}
+	if len(links) > 0 && ch.opts.Recorders.Any() {
+		go retire()
+		return
+	}
+	retire()
+}
+
 // retireAll retires links, all of them also if recorders leave by a panic or end the goroutine.
 func retireAll(links []*Link) {
 	if len(links) > 0 {

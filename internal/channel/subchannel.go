@@ -267,22 +267,22 @@ func (sub *Subchannel) dropLocked() (more []*Link) {
 	return sub.disbandLocked()
 }
 
-// tearDown shuts down a subchannel that is not in the channel's list any more. RPCs on its
-// connections go on.
-func (sub *Subchannel) tearDown() {
+// tearDown shuts down a subchannel that is not in the channel's list any more, and returns its connections, which the
+// caller retires. RPCs on them go on.
+func (sub *Subchannel) tearDown() []*Link {
 	sub.mu.Lock()
 	if sub.state == connectivity.Shutdown {
 		sub.mu.Unlock()
-		return
+		return nil
 	}
 	links := sub.resignLocked()
 	sub.abandonLocked()
 	sub.setStateLocked(connectivity.Shutdown, nil)
 	sub.mu.Unlock()
-	defer sub.node.Close()
-	defer sub.producers.close()
-	defer sub.unfollowScale()
-	retireAll(links)
+	sub.unfollowScale()
+	sub.producers.close()
+	sub.node.Close()
+	return links
 }
 
 // resignLocked removes all connections from the subchannel and returns them. The caller retires them,

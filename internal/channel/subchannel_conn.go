@@ -22,7 +22,7 @@ func (sub *Subchannel) Connect() {
 // Shutdown implements balancer.SubConn.
 func (sub *Subchannel) Shutdown() {
 	sub.ch.removeSubConn(sub)
-	sub.tearDown()
+	sub.ch.retireApart(sub.tearDown(), nil)
 }
 
 // GetOrBuildProducer implements balancer.SubConn.
@@ -52,8 +52,7 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 	sub.retries = 0
 	sub.setStateLocked(connectivity.Connecting, nil)
 	sub.mu.Unlock()
-	defer sub.beginAnew()
-	retireAll(links)
+	sub.ch.retireApart(links, sub.beginAnew)
 }
 
 // beginAnew starts an attempt to connect to addresses that have changed, unless something else has decided meanwhile.

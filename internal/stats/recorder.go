@@ -30,6 +30,9 @@ func NewRecorders(handlers []stats.Handler, more ...estats.MetricsRecorder) *Rec
 	return r
 }
 
+// Any reports whether there is a recorder. r may be nil.
+func (r *Recorders) Any() bool { return r != nil && len(r.list) > 0 }
+
 // ListOf returns the recorders in r if r is a *Recorders, nothing if r is nil, and otherwise r
 // itself. The caller must not change the list.
 func ListOf(r estats.MetricsRecorder) []estats.MetricsRecorder {
