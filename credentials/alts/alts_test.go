@@ -270,3 +270,31 @@ func TestServerTimeout(t *testing.T) {
 		service.CloseIdle()
 	})
 }
+
+// TestNoService: a handshake fails at once if the handshaker service can't be reached.
+func TestNoService(t *testing.T) {
+	t.Cleanup(service.CloseIdle)
+	for _, addr := range []string{"unix:" + t.TempDir() + "/missing", "passthrough:///"} {
+		raw, _ := tcpPair(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, _, err := clientCreds(addr).ClientHandshake(ctx, "x", raw)
+		wantNoService(t, addr, err)
+		raw, peer := tcpPair(t)
+		if _, err := peer.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = serverCreds(addr).ServerHandshake(raw)
+		wantNoService(t, addr, err)
+	}
+}
+
+func wantNoService(t *testing.T, addr string, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "handshaker service: rpc error: code = Unavailable") {
+		t.Errorf("%s: %v", addr, err)
+	}
+	if _, ok := status.FromError(err); ok {
+		t.Errorf("%s: %v is a status", addr, err)
+	}
+}

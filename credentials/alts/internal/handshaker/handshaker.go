@@ -9,7 +9,6 @@ import (
 	"net"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/alts/internal/authinfo"
 	altspb "google.golang.org/grpc/credentials/alts/internal/proto/grpc_gcp"
@@ -141,9 +140,9 @@ func (h *handshake) ask(req *altspb.HandshakerReq) (*altspb.HandshakerResp, erro
 	}
 	if h.stream == nil {
 		var err error
-		h.stream, err = altspb.NewHandshakerServiceClient(h.cfg.Service).DoHandshake(h.ctx, grpc.WaitForReady(true))
+		h.stream, err = altspb.NewHandshakerServiceClient(h.cfg.Service).DoHandshake(h.ctx)
 		if err != nil {
-			return nil, fmt.Errorf("alts: opening a stream to the handshaker service: %w", err)
+			return nil, fmt.Errorf("failed to establish stream to ALTS handshaker service: %v", err) //nolint:errorlint // no status, as in the published module
 		}
 	}
 	// If Send fails, Recv returns the stream's error.
