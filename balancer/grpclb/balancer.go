@@ -112,36 +112,56 @@ func (b *lb) UpdateClientConnState(s balancer.ClientConnState) error {
 	}
 	old := b.resolved(config, backends, balancers)
 	old.stop()
+	if len(balancers) > 0 {
+		b.reach(config, balancers)
+	}
 	return b.apply()
+}
+
+// serviceName returns the name by which load balancers know the service.
+func (b *lb) serviceName(config *lbConfig) string {
+	if config.serviceName != "" {
+		return config.serviceName
+	}
+	return b.opts.Target.Endpoint()
 }
 
 // resolved stores what the resolver found. It returns the remote that is not used any more, or nil.
 func (b *lb) resolved(config *lbConfig, backends, balancers []resolver.Address) (old *remote) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	name := config.serviceName
-	if name == "" {
-		name = b.opts.Target.Endpoint()
-	}
 	b.config, b.backends = config, backends
-	if r := b.remote; r != nil && (len(balancers) == 0 || r.name != name) {
+	if r := b.remote; r != nil && (len(balancers) == 0 || r.name != b.serviceName(config)) {
 		b.remote, old = nil, r
 		b.list, b.contact = nil, false
 	}
-	if len(balancers) == 0 {
+	switch {
+	case len(balancers) == 0:
 		b.stopTimer()
 		b.fallback = true
-		return old
+	case b.remote == nil && !b.fallback: // a fallback goes on until a list comes
+		b.stopTimer()
+		b.startTimer(config.fallback)
 	}
-	if b.remote == nil {
-		if !b.fallback { // otherwise the fallback goes on until a list comes
-			b.stopTimer()
-			b.startTimer(config.fallback)
-		}
-		b.remote = startRemote(remoteParams{name: name, heard: b, stats: &b.stats, bundle: b.balancerMode, build: b.opts})
-	}
-	b.remote.update(balancers)
 	return old
+}
+
+// reach has the remote use the load balancers, and makes one if there is none. The caller must not hold mu: the
+// channel's credentials may be the program's.
+func (b *lb) reach(config *lbConfig, balancers []resolver.Address) {
+	b.mu.Lock()
+	r := b.remote
+	b.mu.Unlock()
+	if r != nil {
+		r.update(balancers)
+		return
+	}
+	r = newRemote(remoteParams{name: b.serviceName(config), heard: b, stats: &b.stats, bundle: b.balancerMode, build: b.opts})
+	r.update(balancers)
+	b.mu.Lock()
+	b.remote = r
+	b.mu.Unlock()
+	r.start() // last: lb ignores what it hears from another remote than its own
 }
 
 // startTimer starts the fallback timer. The caller must hold mu.

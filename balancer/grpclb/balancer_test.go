@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/resolver"
@@ -110,5 +112,37 @@ func TestOldTimer(t *testing.T) {
 	defer b.mu.Unlock()
 	if !b.fallback {
 		t.Error("no fallback")
+	}
+}
+
+// clonedCreds tell when they are cloned.
+type clonedCreds struct {
+	credentials.TransportCredentials
+	cloned func()
+}
+
+func (c clonedCreds) Clone() credentials.TransportCredentials {
+	c.cloned()
+	return c.TransportCredentials.Clone()
+}
+
+// TestRemoteIsMadeUnlocked: making the channel to the load balancer calls the program's code.
+func TestRemoteIsMadeUnlocked(t *testing.T) {
+	var b *lb
+	cloned := 0
+	creds := clonedCreds{insecure.NewCredentials(), func() {
+		cloned++
+		if !b.mu.TryLock() {
+			t.Error("the credentials are cloned with the balancer's lock held")
+			return
+		}
+		b.mu.Unlock()
+	}}
+	b = newLB(&lbtest.ClientConn{}, balancer.BuildOptions{DialCreds: creds})
+	defer b.Close()
+	for range 2 {
+		if err := b.UpdateClientConnState(balancer.ClientConnState{ResolverState: found([]string{"127.0.0.1:1"})}); err != nil || cloned != 1 {
+			t.Errorf("error %v, cloned %d times", err, cloned)
+		}
 	}
 }

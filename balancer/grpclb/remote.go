@@ -31,6 +31,7 @@ const minReportInterval = 100 * time.Millisecond
 type remote struct {
 	// Immutable.
 	remoteParams
+	ctx    context.Context //nolint:containedctx // ends with stop
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the goroutine has ended
 
@@ -58,23 +59,31 @@ type hearer interface {
 	lost(*remote)
 }
 
-// startRemote returns a remote, which does nothing until update is called. It does not block.
-func startRemote(p remoteParams) *remote {
+// newRemote returns a remote, which does nothing until update and start are called. It does not block.
+func newRemote(p remoteParams) *remote {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &remote{
-		remoteParams: p, cancel: cancel, done: make(chan struct{}),
+		remoteParams: p, ctx: ctx, cancel: cancel, done: make(chan struct{}),
 		addresses: manual.NewBuilderWithScheme("grpclb-internal"),
 	}
 	var err error
 	if r.cc, err = grpc.NewClient("grpclb-internal:///grpclb.subClientConn", r.options()...); err != nil {
 		logger.Errorf("the channel to the load balancer: %v", err)
 	}
-	go r.run(ctx)
 	return r
 }
 
+// start begins to open streams. It must be called once.
+func (r *remote) start() { go r.run(r.ctx) }
+
+// options returns the channel's. As in the published module, "grpc-go/" is twice in its user agent: the one of the
+// balancer's channel, which is the prefix here, has it, too.
 func (r *remote) options() []grpc.DialOption {
-	return append(ownchannel.Options(r.build, r.bundle),
+	opts := ownchannel.Options(r.build, r.bundle)
+	if r.build.CustomUserAgent != "" {
+		opts = append(opts, grpc.WithUserAgent(r.build.CustomUserAgent))
+	}
+	return append(opts,
 		grpc.WithResolvers(r.addresses),
 		grpc.WithDisableServiceConfig(),
 		// This detects a load balancer that vanishes without closing the connection.
@@ -91,7 +100,7 @@ func (r *remote) update(addrs []resolver.Address) {
 	r.addresses.UpdateState(s)
 }
 
-// stop ends the stream and closes the channel, and returns when the goroutine has ended. r may be
+// stop ends the stream and closes the channel, and returns when the goroutine of start has ended. r may be
 // nil.
 func (r *remote) stop() {
 	if r == nil {

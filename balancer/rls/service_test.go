@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/balancer/nesting"
+	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
@@ -79,5 +81,20 @@ func TestServiceIsMadeUnlocked(t *testing.T) {
 		if err := b.UpdateClientConnState(balancer.ClientConnState{BalancerConfig: config}); err != nil || built != 1 {
 			t.Errorf("error %v, %d resolvers", err, built)
 		}
+	}
+}
+
+// TestUserAgentOfLookups: the channel to the service has a user agent of its own.
+func TestUserAgentOfLookups(t *testing.T) {
+	agents := make(chan []string, 1)
+	l := newLookups(t, func(ctx context.Context, _ map[string]string) (*lookuppb.RouteLookupResponse, error) {
+		agents <- metadata.ValueFromIncomingContext(ctx, "user-agent")
+		return nil, status.Error(codes.Internal, "enough")
+	})
+	if _, err := newClient(t, l, "").call(t, "x"); err == nil {
+		t.Error("no error")
+	}
+	if got := <-agents; len(got) != 1 || got[0] != "grpc-go/"+grpc.Version {
+		t.Errorf("%q", got)
 	}
 }

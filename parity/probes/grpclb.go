@@ -38,7 +38,7 @@ func (s *lbServer) BalanceLoad(stream grpc.BidiStreamingServer[lbpb.LoadBalanceR
 		return err
 	}
 	select {
-	case s.name <- r.GetInitialRequest().GetName():
+	case s.name <- fmt.Sprintf("%q by %s", r.GetInitialRequest().GetName(), agents(stream.Context())):
 	default:
 	}
 	for _, m := range s.says {
@@ -67,6 +67,11 @@ func lbFallback() *lbpb.LoadBalanceResponse {
 	return &lbpb.LoadBalanceResponse{LoadBalanceResponseType: &lbpb.LoadBalanceResponse_FallbackResponse{FallbackResponse: &lbpb.FallbackResponse{}}}
 }
 
+// agents prints the user agent of a call.
+func agents(ctx context.Context) string {
+	return fmt.Sprintf("%q", metadata.ValueFromIncomingContext(ctx, "user-agent"))
+}
+
 // lbBackend answers with its name and the tokens that came with the call.
 func lbBackend(p *probe.P, name string) *lbpb.Server {
 	s := rig.Pair{TCP: true, Handlers: rig.Handlers{Unary: func(ctx context.Context, _ *rig.Msg) (*rig.Msg, error) {
@@ -78,7 +83,7 @@ func lbBackend(p *probe.P, name string) *lbpb.Server {
 // says has a load balancer say something of two servers.
 type says func(s *lbServer, a, b *lbpb.Server)
 
-func grpclbProbe(name, config string, say says) probe.Probe {
+func grpclbProbe(name, config string, say says, opts ...grpc.DialOption) probe.Probe {
 	return probe.Probe{Name: "grpclb/" + name, Run: func(p *probe.P) {
 		a, b, fallback := lbBackend(p, "a"), lbBackend(p, "b"), lbBackend(p, "fallback")
 		s := &lbServer{p: p, name: make(chan string, 1)}
@@ -88,13 +93,13 @@ func grpclbProbe(name, config string, say says) probe.Probe {
 		l := rig.Listen()
 		go func() { _ = gs.Serve(l) }()
 		p.Cleanup(gs.Stop)
-		cc, r := manualChannel(p, grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[`+config+`]}`), quick)
+		cc, r := manualChannel(p, append(opts, grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[`+config+`]}`), quick)...)
 		rs := addresses("127.0.0.1:" + strconv.Itoa(int(fallback.GetPort())))
 		r.InitialState(state.Set(rs, &state.State{BalancerAddresses: []resolver.Address{{Addr: l.Addr().String(), ServerName: "lb.example"}}}))
 		cc.Connect()
 		select {
 		case name := <-s.name:
-			p.Printf("asked for %q", name)
+			p.Printf("asked for %s", name)
 		case <-probe.Quiet(2 * time.Second):
 			p.Printf("not asked")
 		}
@@ -172,6 +177,8 @@ func grpclbProbes() []probe.Probe {
 	add("reports each -1", plain, func(s *lbServer, a, _ *lbpb.Server) {
 		s.says = []*lbpb.LoadBalanceResponse{lbInitial(&durationpb.Duration{Seconds: -1}), lbList(a)}
 	})
+	out = append(out, grpclbProbe("a user agent", plain, one(func(*lbpb.Server) {}), grpc.WithUserAgent("mine")),
+		grpclbProbe("an empty user agent", plain, one(func(*lbpb.Server) {}), grpc.WithUserAgent("")))
 	add("an end", plain, func(s *lbServer, _, _ *lbpb.Server) { s.end = status.Error(codes.Internal, "x") })
 	add("not implemented", plain, func(s *lbServer, _, _ *lbpb.Server) { s.end = status.Error(codes.Unimplemented, "x") })
 	return out

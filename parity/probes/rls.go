@@ -90,7 +90,7 @@ func newLookups(p *probe.P) *lookups {
 		}
 		method, _ := grpc.MethodFromServerStream(stream)
 		s.mu.Lock()
-		s.asked = append(s.asked, method+" "+lookupText(in.ProtoReflect().GetUnknown()))
+		s.asked = append(s.asked, method+" "+lookupText(in.ProtoReflect().GetUnknown())+" by "+agents(stream.Context()))
 		targets, header, err, hangs := s.targets, s.header, s.err, s.hangs
 		s.mu.Unlock()
 		if hangs {
@@ -142,7 +142,7 @@ func lookupText(b []byte) string {
 
 const lookupKeys = `"grpcKeybuilders":[{"names":[{"service":"probe.Probe"}],"headers":[{"key":"u","names":["user","who"]}],"extraKeys":{"host":"h","service":"s","method":"m"},"constantKeys":{"c":"1"}}]`
 
-func routeLookupProbe(name, fields string, set func(s *lookups, backend string)) probe.Probe {
+func routeLookupProbe(name, fields string, set func(s *lookups, backend string), opts ...grpc.DialOption) probe.Probe {
 	return probe.Probe{Name: "rls/" + name, Run: func(p *probe.P) {
 		backend := rig.Pair{TCP: true, Handlers: rig.Handlers{Unary: func(ctx context.Context, _ *rig.Msg) (*rig.Msg, error) {
 			return rig.M(fmt.Sprintf("a%q", metadata.ValueFromIncomingContext(ctx, "x-google-rls-data"))), nil
@@ -151,7 +151,7 @@ func routeLookupProbe(name, fields string, set func(s *lookups, backend string))
 		set(s, backend)
 		fields := strings.NewReplacer("SERVICE", s.addr, "BACKEND", backend).Replace(fields)
 		text := `{"loadBalancingConfig":[{"rls_experimental":{"routeLookupConfig":{` + fields + `},"childPolicy":[{"nope":{}},{"probe_address":{}}],"childPolicyConfigTargetFieldName":"Address"}}]}`
-		cc, r := manualChannel(p, quick)
+		cc, r := manualChannel(p, append(opts, quick)...)
 		parsed := make(chan string, 1)
 		r.BuildCallback = func(_ resolver.Target, rcc resolver.ClientConn, _ resolver.BuildOptions) {
 			c := rcc.ParseServiceConfig(text)
@@ -190,6 +190,7 @@ func routeLookupProbes() []probe.Probe {
 	good := func(s *lookups, backend string) { s.targets = []string{backend} }
 	const base = `"lookupService":"SERVICE","cacheSizeBytes":1000,`
 	add("found", base+lookupKeys, good)
+	out = append(out, routeLookupProbe("a user agent", base+lookupKeys, good, grpc.WithUserAgent("mine")))
 	add("found, and header data", base+lookupKeys, func(s *lookups, backend string) { good(s, backend); s.header = "data" })
 	add("two targets", base+lookupKeys, func(s *lookups, backend string) { s.targets = []string{backend, "127.0.0.1:1"} })
 	add("the first is down", base+lookupKeys, func(s *lookups, backend string) { s.targets = []string{"127.0.0.1:1", backend} })
