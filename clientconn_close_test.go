@@ -104,3 +104,45 @@ func TestCloseNeedsNoEnd(t *testing.T) {
 		})
 	}
 }
+
+// endHandler calls a function when a connection has ended.
+type endHandler struct {
+	counter
+	ended func()
+}
+
+func (h *endHandler) HandleConn(_ context.Context, s stats.ConnStats) {
+	if _, ok := s.(*stats.ConnEnd); ok {
+		h.ended()
+	}
+}
+
+// TestHandlerClosesItsChannel closes the channel when a stats handler is told that the server has closed the connection,
+// and again when that makes Close tell it.
+func TestHandlerClosesItsChannel(t *testing.T) {
+	for _, byServer := range []bool{true, false} {
+		s := serve(t, newEcho())
+		var cc *ClientConn
+		told := make(chan struct{}, 2)
+		cc = newTestClient(t, s.addr, WithStatsHandler(&endHandler{ended: func() {
+			cc.Close()
+			told <- struct{}{}
+		}}))
+		if err := call(testContext(t), cc, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if byServer {
+			s.Stop()
+		} else {
+			cc.Close()
+			if len(told) != 1 {
+				t.Error("Close returns before the handler does")
+			}
+		}
+		within(t, told, "the end")
+		cc.Close()
+		if len(told) != 0 {
+			t.Error("the handler is told twice")
+		}
+	}
+}

@@ -85,17 +85,25 @@ func (ch *Channel) Close() bool {
 	ch.setState(connectivity.Shutdown)
 	ch.picks.close()
 	closed, left := parts.close()
-	retireAll(left)
-	for _, l := range links {
-		l.client.Close(ErrClosing)
-	}
-	for _, l := range links {
-		l.tellEnd()
-	}
+	closeAll(links, left)
 	if closed != nil {
 		<-closed
 	}
 	return true
+}
+
+// closeAll closes links, and tells the end of those whose reader has not begun to. left are those whose subchannels are
+// retired. All of that happens also if recorders leave by a panic or end the goroutine.
+func closeAll(links, left []*Link) {
+	for _, l := range links {
+		defer l.claimEnd()() // before anything closes l: handlers are told before Close returns
+	}
+	defer func() {
+		for _, l := range links {
+			l.client.Close(ErrClosing)
+		}
+	}()
+	retireAll(left)
 }
 
 // activeParts are the parts that a channel has only while it is neither idle nor closed.

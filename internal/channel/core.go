@@ -78,7 +78,6 @@ type Link struct {
 
 	counted atomic.Bool // it is among the open connections of the metrics
 
-	ending sync.Mutex // held while tellEnd runs; taken before mu
 	mu     sync.Mutex
 	unfit  bool // it takes no new RPCs
 	closed bool
@@ -86,7 +85,7 @@ type Link struct {
 	left   bool               // a GOAWAY came
 	goAway uint32             // the error code of the last one
 	reason string             // why it was lost, for metrics: the first reason that became known
-	ctx    context.Context    // the stats handlers'; nil without handlers, and once they have been told of the end
+	ctx    context.Context    // the stats handlers'; nil without handlers, and once claimEnd was called
 	end    context.CancelFunc // ends ctx
 	socket *channelz.Socket
 }

@@ -64,7 +64,7 @@ func (l *Link) Told(err error) {
 	if why := transport.Failure(err); why != nil {
 		l.sub.node.Trace(channelz.Warning, "the connection to "+l.addr.Addr+" was lost: "+why.Error(), nil)
 	}
-	l.tellEnd()
+	l.claimEnd()()
 }
 
 // forget removes the connection from the channel's list. The channel's Close tells the end of those in it.
@@ -77,23 +77,24 @@ func (l *Link) forget() {
 	}
 }
 
-// tellEnd tells the stats handlers and channelz, once, that the connection is closed. The
-// connection's reader calls it, and so does the channel's Close before it returns; whichever comes
-// second waits for the first.
-func (l *Link) tellEnd() {
-	l.ending.Lock()
-	defer l.ending.Unlock()
+// claimEnd returns a function that tells the stats handlers and channelz that the connection is closed, which the caller
+// calls without a lock, and at once if it is closed. To another caller than the first it returns one that does nothing:
+// the reader does not wait for the channel's Close, nor Close for the reader, as a handler may call Close.
+func (l *Link) claimEnd() (tell func()) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	ctx, end, socket := l.ctx, l.end, l.socket
-	l.ctx, l.end = nil, nil
-	l.mu.Unlock()
-	if ctx != nil {
+	l.ctx, l.end, l.socket = nil, nil, nil
+	return func() {
+		defer socket.Close()
+		if ctx == nil {
+			return
+		}
 		end()
 		for _, h := range l.sub.ch.opts.Transport.StatsHandlers {
 			h.HandleConn(ctx, &stats.ConnEnd{Client: true})
 		}
 	}
-	socket.Close()
 }
 
 // Unusable takes the connection away from its subchannel. An RPC calls it that could not begin on it:
