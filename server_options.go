@@ -163,7 +163,10 @@ func MaxSendMsgSize(m int) ServerOption {
 
 // MaxConcurrentStreams returns a ServerOption that limits how many RPCs of one connection may be under
 // way at a time. Clients that obey the limit let further RPCs wait. By default, and with 0, there is no
-// limit. A connection never has more running handlers than this, however fast its client cancels RPCs.
+// limit. A connection never has more running handlers than this, however fast its client cancels RPCs; without a limit, 1,000
+// may run whose RPC is over. Further RPCs then wait for half a second, and are refused, unprocessed
+// (REFUSED_STREAM), until handlers return: a server whose handlers don't look at their context, and run long,
+// should set a limit.
 func MaxConcurrentStreams(n uint32) ServerOption {
 	if n == 0 {
 		n = math.MaxUint32

@@ -167,10 +167,7 @@ func (a *arrival) pass() error {
 		return err
 	}
 	a.conn = nc
-	if !to.pass(nc) {
-		return errors.New("its server is stopped")
-	}
-	return nil
+	return to.pass(nc)
 }
 
 // turnAway tells an HTTP/2 client that none of its requests was processed, so that it may send them

@@ -30,6 +30,10 @@
 // with everything that the client has sent. Its Protocols, timeouts and hooks apply. In plain text it
 // serves HTTP/2 only if its Protocols say so.
 //
+// A limit on the number of connections (netutil.LimitListener) belongs around the listener that the port is given, where
+// those beyond it take nothing. Around a side of the port it makes them wait in the port, which has a goroutine for
+// each and closes those that wait for longer than Options.HandshakeTimeout.
+//
 // # Both kinds on one connection
 //
 // Browsers, and other HTTP/2 clients, may send both kinds of requests on one connection. On a connection of

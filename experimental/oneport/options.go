@@ -18,8 +18,8 @@ type Options struct {
 	// is missing, and "http/1.1" too if NextProtos is empty. Configs that its GetConfigForClient returns
 	// must name the protocols themselves. nil stands for plain text.
 	TLS *tls.Config
-	// HandshakeTimeout limits the time for the TLS handshake, which takes a goroutine. Zero stands
-	// for 10 seconds.
+	// HandshakeTimeout limits the time for the TLS handshake, which takes a goroutine, and then the time until
+	// the connection's server accepts it: a connection that is not accepted is closed. Zero stands for 10 seconds.
 	HandshakeTimeout time.Duration
 }
 

@@ -5,6 +5,7 @@ package oneport
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -153,21 +154,30 @@ func (s *side) isOver() bool {
 	}
 }
 
-// pass hands c to the server, and reports whether the server accepts it.
-func (s *side) pass(c net.Conn) bool {
+var (
+	errStopped     = errors.New("its server is stopped")
+	errNotAccepted = errors.New("its server did not accept it in time")
+)
+
+// pass hands c to the server. An error says that the server is stopped, or accepts no connections.
+func (s *side) pass(c net.Conn) error {
 	if s.isOver() {
-		return false
+		return errStopped
 	}
+	late := time.NewTimer(s.port.timeout)
+	defer late.Stop()
 	select {
 	case s.next <- c:
-		return true
+		return nil
 	case <-s.over:
-		return false
+		return errStopped
+	case <-late.C:
+		return errNotAccepted
 	}
 }
 
 // arrival is a connection that has been accepted and not been passed on yet. It has a goroutine, at most
-// for the time of the client's handshake and five seconds more.
+// for the time of the client's handshake, that in which its server is to accept it, and five seconds more.
 type arrival struct {
 	port *Port
 	raw  net.Conn

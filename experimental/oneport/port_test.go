@@ -510,6 +510,34 @@ func TestHandshakeTimeout(t *testing.T) {
 	}
 }
 
+// A connection that its server does not accept is closed.
+func TestNotAccepted(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := New(lis, Options{HandshakeTimeout: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- port.Serve() }()
+	c, err := net.Dial("tcp", lis.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error(err)
+	}
+	port.Close()
+	<-served
+}
+
 func TestPlainTextToTLS(t *testing.T) {
 	r := start(t, true)
 	res, err := r.browser(false).Get("http://" + r.addr)

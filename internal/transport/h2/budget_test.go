@@ -288,7 +288,7 @@ func TestRepliesNotRead(t *testing.T) {
 // are open from nothing else: after a moment in which one might return reading goes
 // on, so that the other handlers hear what they wait for.
 func TestStuckHandlers(t *testing.T) {
-	for limit, stuck := range map[uint32]int{0: protocol.MaxOrphans + 1, 10: 9} {
+	for limit, stuck := range map[uint32]int{0: protocol.MaxOrphans, 10: 9} {
 		bubble(t, func(t *testing.T) {
 			p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{MaxStreams: limit}})
 			id := uint32(1)
@@ -321,11 +321,33 @@ func TestStuckHandlers(t *testing.T) {
 			p.send(request(), ping("12345678")) // nobody has returned since
 			p.want(refused(), "PING ack 12345678")
 
-			p.role.done(p.role.stream(5))
+			for i := range uint32(3) { // one returns, and its place is taken at once
+				p.role.done(p.role.stream(5 + 2*i))
+				id += 2
+				p.send(request())
+				p.wantTold(opened())
+				p.want()
+				p.send(rst(id, 8))
+				p.role.take()
+
+				id += 2
+				p.send(request(), ping("12345678"))
+				p.want(refused(), "PING ack 12345678")
+			}
+
+			for i := range stuck/4 + 1 {
+				p.role.done(p.role.stream(uint32(11 + 2*i)))
+			}
+			for range stuck/4 + 1 {
+				id += 2
+				p.send(request(), rst(id, 8))
+				p.role.take()
+			}
 			id += 2
-			p.send(request())
-			p.wantTold(opened())
+			p.send(request(), ping("12345678")) // it waits again
 			p.want()
+			time.Sleep(protocol.HandlerPatience)
+			p.want(refused(), "PING ack 12345678")
 		})
 	}
 }

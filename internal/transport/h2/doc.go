@@ -331,8 +331,8 @@
 //	(pile)                                        charged
 //	fields of HPACK's table       the peer        4 KiB as RFC 7541 counts; charged     TestReferencesAreShared
 //	memos                         the peer        eight, of a few KB; charged           TestMemosAreSmall
-//	streams, and handlers that    the peer        MaxStreams, MaxHeld; 1000             TestBoundOfWhatIsHeld,
-//	outlive theirs                                                                      TestStuckHandlers
+//	streams, and handlers that    the peer        MaxStreams; without it MaxHeld, and   TestBoundOfWhatIsHeld,
+//	outlive theirs                                1000 of these handlers (limits.go)    TestStuckHandlers
 //	pieces of bodies              the peer        the windows; charged, with what is    TestTinyMessages
 //	(package transport)                           kept beside them
 //

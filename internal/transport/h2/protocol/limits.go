@@ -26,14 +26,14 @@ const (
 	// are still queued. So nothing else bounds the replies to a peer that does not read them.
 	MaxOutput = 1 << 20
 
-	// MaxOrphans is how many handlers may run whose stream is gone. With more, new streams are refused
-	// (CVE-2023-44487). A reset frees a place under MAX_CONCURRENT_STREAMS at once, so that limit alone
-	// would bound nothing.
+	// MaxOrphans is how many handlers may run whose stream is gone, where the number of streams has no limit. With more,
+	// new streams are refused (CVE-2023-44487). A reset frees a place under MAX_CONCURRENT_STREAMS at once, so
+	// where there is a limit it counts these handlers too.
 	//
 	// HandlerPatience is how long the reader waits for one of these handlers to return before it
 	// refuses a stream. Most are about to return: the peer may read a reply and send its next request
 	// before the handler that sent the reply has returned. After a wait that timed out the reader does
-	// not wait again until a handler has returned.
+	// not wait again until a quarter of the handlers that may run have returned.
 	MaxOrphans      = 1000
 	HandlerPatience = 500 * time.Millisecond
 

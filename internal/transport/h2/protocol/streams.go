@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"iter"
+	"math"
 
 	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/mem"
@@ -81,7 +82,15 @@ func (t *streams) lose() *streamSet {
 // isCrowded reports whether so many handlers run that no other may begin. maxPeer is how many streams
 // the peer may have open.
 func (t *streams) isCrowded(maxPeer uint32) bool {
-	return t.handlers.left > MaxOrphans || uint64(t.peer())+uint64(t.handlers.left) >= uint64(maxPeer)
+	return t.handlers.left >= maxOrphans(maxPeer) || uint64(t.peer())+uint64(t.handlers.left) >= uint64(maxPeer)
+}
+
+// maxOrphans returns how many handlers may run whose stream is gone.
+func maxOrphans(maxPeer uint32) uint32 {
+	if maxPeer == math.MaxUint32 { // no limit
+		return MaxOrphans
+	}
+	return maxPeer
 }
 
 // ReceiveWindows returns the receive windows of all streams.
@@ -97,14 +106,19 @@ func (c *Conn) ReceiveWindows() iter.Seq[*flow.Inflow] {
 
 // handlers counts the handlers that still run after their stream is gone.
 type handlers struct {
-	left     int32
-	hopeless bool // the reader waited too long for one to return, and none has since
+	left     uint32
+	hopeless bool // the reader waited too long for one to return, and few have since
 	blocked  bool // the reader waits until a handler returns or less is queued: see BlockReader
 }
 
 func (h *handlers) outlives() { h.left++ }
 
-func (h *handlers) returned() {
+// returned counts one that has returned. Once a quarter of those that may run have returned the reader waits for
+// handlers again: if a single one were enough, a peer that takes each place at once could have it wait
+// for most of the time.
+func (h *handlers) returned(maxPeer uint32) {
 	h.left--
-	h.hopeless = false
+	if uint64(h.left)*4 < uint64(maxOrphans(maxPeer))*3 {
+		h.hopeless = false
+	}
 }
