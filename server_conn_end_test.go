@@ -4,11 +4,16 @@ package grpc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/grpclog"
@@ -32,6 +37,41 @@ func (s lateConnEnd) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.
 func (s lateConnEnd) HandleConn(_ context.Context, e stats.ConnStats) {
 	if _, ok := e.(*stats.ConnEnd); ok {
 		<-s.may
+	}
+}
+
+// exitingConnEnd ends the goroutine that tells it that a connection has ended.
+type exitingConnEnd struct{ lateConnEnd }
+
+func (exitingConnEnd) HandleConn(_ context.Context, e stats.ConnStats) {
+	if _, ok := e.(*stats.ConnEnd); ok {
+		runtime.Goexit()
+	}
+}
+
+// TestConnEndThatExits: the socket is closed, and what the connection holds is given back.
+func TestConnEndThatExits(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer(grpc.StatsHandler(exitingConnEnd{}))
+	defer s.Stop()
+	go s.Serve(lis)
+	c, err := net.Dial("tcp", lis.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the server keeps the socket")
 	}
 }
 

@@ -17,13 +17,18 @@ func (r *reader) stop(err error) {
 	c := r.lock()
 	was := c.kill(c.core.CauseOf(err))
 	c.unlock()
+	defer r.leave() // also if a stats handler ends the goroutine
 	(*Conn)(r).tellAll()
 	if said && was != protocol.Dead {
 		r.discardInput()
 	}
+}
+
+// leave closes the socket, and gives back what the reader holds.
+func (r *reader) leave() {
 	r.handle.Close()
 	(*Conn)(r).closeWire()
-	c = r.lock()
+	c := r.lock()
 	c.core.DropOutput() // what was queued meanwhile
 	c.core.DropCoder()
 	c.unlock()
