@@ -78,11 +78,13 @@ func newVanishing(t *testing.T, kind string, c *vanishCase) *vanishing {
 		t.Fatal(err)
 	}
 	t.Cleanup(path.Close)
+	const room = 1000 // on a slow machine there are many attempts, none of which may wait for the test
 	v := &vanishing{
-		TB: t, path: path, connEnds: make(chan struct{}, 9), closes: make(chan struct{}, 9),
-		accepted: make(chan struct{}, 9),
-		entered:  make(chan struct{}, 9), left: make(chan error, 9), isDown: make(chan struct{}),
+		TB: t, path: path, connEnds: make(chan struct{}, room), closes: make(chan struct{}, room),
+		accepted: make(chan struct{}, room),
+		entered:  make(chan struct{}, room), left: make(chan error, room), isDown: make(chan struct{}),
 	}
+	over := make(chan struct{})
 	lis, err := path.Far().Listen(":0")
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +94,10 @@ func newVanishing(t *testing.T, kind string, c *vanishCase) *vanishing {
 		lis = testutils.WrapListener{Listener: lis, Wrap: func(nc net.Conn) net.Conn {
 			v.accepted <- struct{}{}
 			if c.early {
-				<-v.isDown // else the server's preface may be faster
+				select { // else the server's preface may be faster
+				case <-v.isDown:
+				case <-over: // no dial got so far
+				}
 			}
 			return &vanishConn{Conn: nc, closes: v.closes}
 		}}
@@ -109,6 +114,7 @@ func newVanishing(t *testing.T, kind string, c *vanishCase) *vanishing {
 		client = append(client, WithTransportCredentials(credentials.NewClientTLSFromCert(pool, "test.server")))
 	}
 	v.server = serveOn(t, lis, e, server...)
+	t.Cleanup(func() { close(over) })
 	v.cc = newTestClient(t, "passthrough:///"+net.JoinHostPort(path.Far().Addr().String(), port), client...)
 	if !c.early {
 		if err := call(testContext(t), v.cc, "before"); err != nil {
