@@ -138,19 +138,24 @@ func TestRecorderUsesItsChannel(t *testing.T) {
 	}
 }
 
+// closesIn returns a counter that closes a channel within each record of a kind, and what it is told.
+func closesIn(kind string, cc **ClientConn) (c *counter, records <-chan string) {
+	told := make(chan string, 100)
+	return &counter{during: func(record string) {
+		if record == kind {
+			(*cc).Close()
+		}
+		told <- record
+	}}, told
+}
+
 // TestRecorderClosesItsChannel closes the channel from within each kind of record.
 func TestRecorderClosesItsChannel(t *testing.T) {
 	all := []string{madeRecord, openRecord, lostRecord, goneRecord, failedRecord}
 	for i, in := range all {
 		s := newRestartable(t)
 		var cc *ClientConn
-		records := make(chan string, 100)
-		c := &counter{during: func(record string) {
-			if record == in {
-				cc.Close()
-			}
-			records <- record
-		}}
+		c, records := closesIn(in, &cc)
 		cc = newTestClient(t, s.addr, WithStatsHandler(c), quickBackoff)
 		if err := call(testContext(t), cc, "x"); (err != nil) != (i < 2) {
 			t.Errorf("%s: %v", in, err)
@@ -258,13 +263,7 @@ func TestRecorderClosesInCallsOfThePolicy(t *testing.T) {
 	} {
 		for _, in := range []string{lostRecord, goneRecord} {
 			var cc *ClientConn
-			records := make(chan string, 10)
-			c := &counter{during: func(record string) {
-				if record == in {
-					cc.Close()
-				}
-				records <- record
-			}}
+			c, records := closesIn(in, &cc)
 			r := manual.NewBuilderWithScheme("policy")
 			r.InitialState(resolver.State{Addresses: []resolver.Address{{Addr: one.addr}}})
 			opts := []DialOption{WithResolvers(r), WithStatsHandler(c)}

@@ -163,10 +163,12 @@ func MaxSendMsgSize(m int) ServerOption {
 
 // MaxConcurrentStreams returns a ServerOption that limits how many RPCs of one connection may be under
 // way at a time. Clients that obey the limit let further RPCs wait. By default, and with 0, there is no
-// limit. A connection never has more running handlers than this, however fast its client cancels RPCs; without a limit, 1,000
-// may run whose RPC is over. Further RPCs then wait for half a second, and are refused, unprocessed
-// (REFUSED_STREAM), until handlers return: a server whose handlers don't look at their context, and run long,
-// should set a limit.
+// limit. A connection never has more running handlers than this, however fast its client cancels RPCs.
+//
+// Without a limit, 1,000 handlers of a connection may go on after their RPC is over. With so many, the
+// connection waits up to half a second for one to return, and then refuses further RPCs, unprocessed
+// (REFUSED_STREAM), while there are as many. A server whose handlers run long and don't look at their
+// context should set a limit, which may be higher.
 func MaxConcurrentStreams(n uint32) ServerOption {
 	if n == 0 {
 		n = math.MaxUint32

@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Options returns the dial options of such a channel. It has the dialer of the channel that the balancer belongs to, and
-// is that channel's child in channelz. Its credentials are those of bundle or, if bundle is
-// nil, of the balancer's channel. If that has none either, the channel is insecure.
+// Options returns the dial options of such a channel. It has the dialer of the channel that the balancer
+// belongs to, and is that channel's child in channelz. Its credentials are those of bundle or, if bundle
+// is nil, of the balancer's channel. If that has none either, the channel is insecure.
 func Options(build balancer.BuildOptions, bundle credentials.Bundle) []grpc.DialOption {
 	var opts []grpc.DialOption
 	switch {
