@@ -78,11 +78,11 @@ func TestWatchedEndIsSentBeside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := &keptTasks{kept: make(chan warm.Task, 1)}
-				told := make(chan struct{})
+				may, told := make(chan struct{}), make(chan struct{})
 				cfg := ServerConfig{Tuning: Tuning{Ground: park.NewGround(k)}}
 				s := startServer(t, "memory", cfg, func(s *ServerStream) {
 					s.Watched()
-					k.keeps.Store(true)
+					<-may
 					if err := end(s); err != nil {
 						t.Error(err)
 					}
@@ -96,6 +96,9 @@ func TestWatchedEndIsSentBeside(t *testing.T) {
 				}
 				var ended atomic.Bool
 				go func() { st.AwaitEnd(); ended.Store(true) }()
+				synctest.Wait() // else the reader, whose batch is not over, may send the end
+				k.keeps.Store(true)
+				close(may)
 				synctest.Wait()
 				if ended.Load() || len(k.kept) == 0 {
 					t.Fatal("the handler's goroutine has sent the end")
