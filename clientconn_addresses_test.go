@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"net"
+	"sync"
 	"testing"
 
 	"google.golang.org/grpc/attributes"
@@ -55,6 +56,27 @@ func connectOne(t *testing.T, addr string, opts ...DialOption) *oneSubchannel {
 func (sub *oneSubchannel) update(addrs []resolver.Address) {
 	//lint:ignore SA1019 balancers may still use it
 	sub.policy.UpdateAddresses(sub.sc, addrs)
+}
+
+// TestSupersededConnectionIsClosed gives a subchannel another address after a connection was made, and before it
+// is used.
+func TestSupersededConnectionIsClosed(t *testing.T) {
+	ended := make(chan struct{}, 1)
+	one := serve(t, newEcho(), StatsHandler(&endHandler{ended: func() { ended <- struct{}{} }}))
+	two := serve(t, newEcho())
+	var sub *oneSubchannel
+	known := make(chan struct{})
+	var once sync.Once
+	sub = connectOne(t, one.addr, WithStatsHandler(&counter{during: func(record string) {
+		if record == madeRecord {
+			once.Do(func() {
+				<-known
+				sub.update([]resolver.Address{{Addr: two.addr}})
+			})
+		}
+	}}))
+	close(known)
+	within(t, ended, "the end of the connection")
 }
 
 // TestUpdateAddressesConnectsAnew gives a subchannel that is connected, or has failed, other addresses: whether

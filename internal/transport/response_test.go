@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -189,6 +190,48 @@ func TestAwaitReply(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSecondMessageEndsWait: a call that may have one reply does not wait for its end once a second message has come,
+// also if both come in one frame.
+func TestSecondMessageEndsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		two := []byte("\x00\x00\x00\x00\x01x\x00\x00\x00\x00\x01y")
+		c := rawServer(t, append(headers(false, responseFields), dataFrame(1, len(two), two)...))
+		st, err := c.NewStream(t.Context(), &Call{Method: "/test.Echo/Any", MaxRecvMsgSize: 100}, nil, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.AwaitEnd() // a wait without end is a deadlock of the bubble
+		st.Cancel(context.Canceled)
+	})
+}
+
+// TestAwaitRepliesOfOneBatch: each of two calls whose replies come together is woken.
+func TestAwaitRepliesOfOneBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var replies []byte
+		c := rawServerOf(t, nil, func(p *rawPeer, id uint32, b []byte) {
+			p.decode(b)
+			replies = append(replies, fieldBlock(headersParams{StreamID: id, Block: block(responseFields...)})...)
+			replies = append(replies, dataFrame(id, 6, []byte("\x00\x00\x00\x00\x01x"))...)
+			if id == 3 {
+				p.write(replies)
+			}
+		})
+		var calls sync.WaitGroup
+		for range 2 {
+			st, err := c.NewStream(t.Context(), &Call{Method: "/test.Echo/Any", MaxRecvMsgSize: 100}, nil, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls.Go(func() {
+				st.AwaitReply()
+				st.Cancel(context.Canceled)
+			})
+		}
+		calls.Wait()
+	})
 }
 
 // TestEncodingAfterCancel: what a call's messages are compressed with is known as long as
