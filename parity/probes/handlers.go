@@ -145,6 +145,7 @@ var handlerProbes = []probe.Probe{
 			}
 		}
 		p.Printf("%s", rig.Err(err))
+		j.wait(p, 4) // the first of them has ended the stream
 		j.print(p)
 	}},
 	{Name: "MaxConcurrentStreams makes calls wait", Run: func(p *probe.P) {
