@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/backoff"
+	estats "google.golang.org/grpc/experimental/stats"
 	internalbackoff "google.golang.org/grpc/internal/backoff"
 	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/healthcheck"
@@ -72,7 +73,7 @@ func (w *world) balance() {
 		b.hosts = append(b.hosts, &host{name: fmt.Sprintf("host%d", i), listed: true, down: w.c.rarely(6)})
 	}
 	b.options = channel.Options{
-		Transport: w.client, Recorders: &internalstats.Recorders{}, MinConnectTimeout: minConnect, Fallback: roundRobinConfig(),
+		Transport: w.client, Recorders: internalstats.NewRecorders(nil, slowRecorder{w: w}), MinConnectTimeout: minConnect, Fallback: roundRobinConfig(),
 		Backoff: internalbackoff.Exponential{Config: backoff.Config{BaseDelay: shortPause, Multiplier: 2, MaxDelay: longPause}},
 	}
 	if b.first {
@@ -329,6 +330,18 @@ func (b *balanced) HandleConn(ctx context.Context, s stats.ConnStats) {
 
 // TagRPC implements stats.Handler.
 func (*balanced) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// slowRecorder is a recorder of metrics that takes its time when a connection was made: what else becomes of its
+// subchannel happens meanwhile.
+type slowRecorder struct {
+	estats.UnimplementedMetricsRecorder
+	w *world
+}
+
+// RecordInt64Count implements estats.MetricsRecorder.
+func (r slowRecorder) RecordInt64Count(*estats.Int64CountHandle, int64, ...string) {
+	r.w.yield(atProgram, nil)
+}
 
 // HandleRPC implements stats.Handler.
 func (*balanced) HandleRPC(context.Context, stats.RPCStats) {}

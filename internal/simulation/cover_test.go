@@ -46,6 +46,7 @@ const (
 	memberReady
 	severalReady
 	channelChecked
+	progressChecked
 	hedgeFollows
 	hedgeCounts
 	hedgeOutrun
@@ -60,7 +61,7 @@ var pointNames = [namedPoints]string{
 	"windows are compared", "accounts are compared", "an idle connection is checked", "both ends are parked",
 	"an owner acts", "an owner waits for room", "TLS has shaken hands", "records of ALTS are sealed",
 	"another attempt follows", "a server refuses a connection", "a resolver is asked again", "a subchannel is READY",
-	"several subchannels are READY", "a channel is checked", "a hedged call is sent again", "an attempt of a hedged call counts",
+	"several subchannels are READY", "a channel is checked", "the progress of programs is checked", "a hedged call is sent again", "an attempt of a hedged call counts",
 	"another attempt of a hedged call was first",
 }
 

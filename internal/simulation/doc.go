@@ -29,13 +29,17 @@
 //   - Statuses: they are those that a reference model expects (model_test.go, balanced_call_test.go).
 //   - The policy: it picks READY connections, in turn, and reports to the channel the states that
 //     were reported to it; no call waits for a connection while there is one; after a server refuses
-//     a connection, there is a pause before the next attempt (policy_test.go).
+//     a connection, there is a pause before the next attempt; pick_first tries an address as soon as
+//     another has failed; each open connection has a use (policy_test.go).
 //   - Windows and accounts: when the network is quiet, both ends agree about the window of each
 //     connection (streams' windows are not compared), and a connection's account charges at least
-//     the memory that it holds (model_test.go).
+//     the memory that it holds (model_test.go); while windows are static, none is widened for what
+//     nobody waits for (progress_test.go).
 //   - Frames: each end keeps to what the other has allowed (observer_test.go).
 //   - Wake-ups: when nothing more can happen unless the clock moves, each call that should have
-//     ended has ended.
+//     ended has ended. Where all programs of a connection wait for messages, each message that was
+//     sent has been written and taken; each PING has its answer, and a drain its second step
+//     (progress_test.go).
 //   - The end: no goroutine, buffer, socket or registration with the poller is left.
 //
 // Both ends are this module. What only other implementations send (settings that change, unknown

@@ -130,8 +130,10 @@ func (k *call) take(s *transport.ServerStream) bool {
 	if k.handlerSaw || k.handlerErr != nil {
 		return false
 	}
+	k.taking = true
 	m, err := s.Recv()
 	w.yield(atProgram, k.link.far)
+	k.taking = false
 	switch {
 	case err == io.EOF:
 		k.handlerSaw = true

@@ -218,6 +218,9 @@ func (w *world) part() {
 		l.disturb("the end")
 		switch w.c.pick(4) {
 		case 0, 3:
+			if l.host != nil { // the channel's end is that of its connections
+				break
+			}
 			if l.client != nil {
 				w.program("close of the client", func() { l.client.Close(nil) })
 			} else if l.server != nil {

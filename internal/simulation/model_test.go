@@ -120,6 +120,8 @@ func (w *world) checkQuiet() {
 		}
 		l.checkWindows()
 		l.checkAccounts()
+		l.checkProgress()
+		l.checkAnswers()
 	}
 	for _, k := range w.calls {
 		k.checkWaits()
@@ -151,14 +153,19 @@ func (w *world) checkInput(s *socket) {
 	w.fail("%s: %d bytes have arrived, and nobody is to be woken", s.name, len(s.in))
 }
 
-// quiet reports whether nothing is on its way, nor held up.
-func (l *link) quiet() bool {
+// undisturbed reports whether nothing is on its way, nor held up, nor closed.
+func (l *link) undisturbed() bool {
 	for _, s := range l.ends() {
 		if len(s.in)+len(s.flight) > 0 || s.stalled || s.closed || s.broken != nil || s.shut || s.room() <= 0 {
 			return false
 		}
 	}
-	return l.client != nil && l.server != nil && l.disturbed == "" && l.clientClosed+l.serverClosed == 0
+	return l.server != nil && l.disturbed == ""
+}
+
+// quiet reports whether a connection is undisturbed that both ends have, and neither has ended.
+func (l *link) quiet() bool {
+	return l.undisturbed() && l.client != nil && l.clientClosed+l.serverClosed == 0
 }
 
 func (l *link) checkWindows() {

@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"encoding/binary"
+	"time"
 
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
@@ -31,6 +32,9 @@ type observer struct {
 	initial int // the largest initial window that this end has announced
 	frames  int
 	bytes   int
+	pings   int       // that this end has written
+	pongs   int       // answers to PINGs
+	byeAt   time.Time // when the connection was first quiet between the two steps of a drain
 }
 
 // observed is a stream, as one end has written of it.
@@ -128,6 +132,12 @@ func (o *observer) frame() {
 			if frame.SettingID(binary.BigEndian.Uint16(p)) == frame.InitialWindowSize {
 				o.initial = max(o.initial, int(binary.BigEndian.Uint32(p[2:])))
 			}
+		}
+	case frame.Ping:
+		if h.Flags.Has(frame.FlagAck) {
+			o.pongs++
+		} else {
+			o.pings++
 		}
 	case frame.GoAway:
 		last := binary.BigEndian.Uint32(p) & (1<<31 - 1)

@@ -52,7 +52,8 @@ func (o *owner) act() {
 // step reports whether there may be more to do.
 func (o *owner) step() bool {
 	k := o.k
-	input := !k.handlerSaw && (k.readsAll || k.handlerGot < k.readsFirst || k.hangs)
+	input := k.wantsInput()
+	k.taking = input
 	switch e := o.s.Arm(o, input); {
 	case e.Has(handover.Over):
 		k.handlerErr = o.s.Fate()
@@ -72,6 +73,11 @@ func (o *owner) step() bool {
 	k.finishErr = o.s.Finish(status.New(k.code, "as was asked for"))
 	o.end()
 	return false
+}
+
+// wantsInput reports whether the owner of a call is to be woken by messages.
+func (k *call) wantsInput() bool {
+	return !k.handlerSaw && (k.readsAll || k.handlerGot < k.readsFirst || k.hangs)
 }
 
 func (o *owner) receive() {

@@ -163,12 +163,30 @@ func (p *policy) UpdateState(s balancer.State) {
 	w.note(nil, "the policy is %v", s.ConnectivityState)
 	p.last, p.turn = s.ConnectivityState, nil
 	p.updates++
+	if s.ConnectivityState == connectivity.TransientFailure && p.b.first && !p.b.answering {
+		p.checkTried()
+	}
 	if s.ConnectivityState == connectivity.Ready {
 		p.turn = newTurns(p, s.Picker)
 		s.Picker = p.turn
 	}
 	w.mu.Unlock()
 	p.ClientConn.UpdateState(s)
+}
+
+// tries reports whether a subchannel connects.
+func (p *policy) tries() bool {
+	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state == connectivity.Connecting })
+}
+
+// checkTried looks at a pick_first that gives up: it has tried each server that it knows of.
+func (p *policy) checkTried() {
+	for _, h := range p.b.hosts {
+		tried := func(m *member) bool { return m.host == h && !m.dialed.IsZero() }
+		if h.listed && !slices.ContainsFunc(p.members, tried) {
+			p.b.w.fail("the policy has failed, and has not tried %s", h.name)
+		}
+	}
 }
 
 // turns is a picker that says READY, and whose turn it is.
@@ -257,7 +275,22 @@ func (b *balanced) checkQuiet() {
 	if p := b.policy; p != nil && !b.closed {
 		b.w.reach(channelChecked)
 		p.checkQuiet(state)
+		for _, l := range b.w.links {
+			if !l.near.closed && l.undisturbed() && !p.uses(l) {
+				b.w.fail("connection %d is open, and the channel does not use it", l.n)
+			}
+		}
 	}
+}
+
+// uses reports whether a subchannel has a connection, or may be about to have it, or a call has not ended on it.
+func (p *policy) uses(l *link) bool {
+	for _, m := range p.members {
+		if r := m.sub.Ready(); r != nil && p.b.linkOf(r) == l || m.host == l.host && m.state == connectivity.Connecting {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.b.w.calls, func(k *call) bool { return k.link == l && !k.done() })
 }
 
 // checkQuiet holds what the policy has told the channel against what it was told.
@@ -290,6 +323,9 @@ func (p *policy) checkQuiet(state connectivity.State) {
 	}
 	if ready > 1 {
 		w.reach(severalReady)
+	}
+	if p.b.first && state == connectivity.Connecting && !p.tries() && !p.b.answering {
+		w.fail("the policy is CONNECTING, and no subchannel of its is")
 	}
 	if (ready > 0) != (state == connectivity.Ready) || ready > 1 && p.b.first {
 		w.fail("the channel is %v, and %d of its subchannels are READY", state, ready)

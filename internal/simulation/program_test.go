@@ -55,7 +55,9 @@ type call struct {
 	sent        int // messages that the client has given
 	closed      bool
 	senderDone  bool
-	got         int // messages that the client has taken
+	got         int  // messages that the client has taken
+	receiving   bool // the client waits for what arrives next
+	awaiting    bool // likewise, or for the end, with one message
 	resumed     bool
 	cancelled   bool
 	over        bool // the client knows the end
@@ -73,6 +75,7 @@ type call struct {
 	handlerGot   int
 	handlerSent  int
 	handlerSaw   bool  // the end of the client's messages
+	taking       bool  // the handler, or the owner, waits for what arrives next
 	handlerErr   error // of a receive or send
 	finished     bool
 	finishErr    error
@@ -336,11 +339,22 @@ func (k *call) send() {
 	}
 }
 
+// awaitsEnd reports whether the client waits for the end, or for a second message, before it takes the first.
+func (k *call) awaitsEnd() bool { return !k.unary && k.lazyClose && len(k.down) > 1 }
+
 func (k *call) receive(ctx context.Context) {
 	w := k.w
-	if k.unary {
+	switch {
+	case k.awaitsEnd():
+		k.awaiting = true
+		k.stream.AwaitEnd()
+		w.yield(atProgram, k.link.near)
+		k.awaiting = false
+	case k.unary:
+		k.receiving = true
 		k.stream.AwaitReply()
 		w.yield(atProgram, k.link.near)
+		k.receiving = false
 	}
 	for {
 		if k.got == k.stopsAfter && !k.resumed {
@@ -349,8 +363,10 @@ func (k *call) receive(ctx context.Context) {
 			w.await(atProgram, k.link.near, func() bool { return w.settling || ctx.Err() != nil })
 			k.resumed = true
 		}
+		k.receiving = true
 		m, err := k.stream.Recv()
 		w.yield(atProgram, k.link.near)
+		k.receiving = false
 		if k.race != nil && k.stream.GotHeaders() {
 			k.race.committed(k)
 		}
