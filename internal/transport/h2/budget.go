@@ -13,8 +13,8 @@ import (
 // is opening stream id. Then it also waits for a handler to return, if too many run, for
 // HandlerPatience at most. If none returns, it returns an error that refuses the stream. The wait must
 // be bounded: handlers may themselves wait for input that is still to be read, and the peer may wait
-// for the answer to a PING. After a wait that timed out it does not wait for handlers again until
-// clearly fewer run.
+// for the answer to a PING. After a wait that timed out it does not wait for the same handlers again
+// until clearly fewer run.
 func (r *reader) waitForBudget(id uint32) error {
 	opening := id != 0
 	r.endBatch()

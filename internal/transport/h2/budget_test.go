@@ -352,6 +352,50 @@ func TestStuckHandlers(t *testing.T) {
 	}
 }
 
+// TestStuckHandlersBesideStreams: orphans are few beside open streams, and are stuck all the same.
+func TestStuckHandlersBesideStreams(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{MaxStreams: 10}})
+		const open, stuck = 6, 4
+		id := uint32(1)
+		for i := range open + stuck {
+			p.send(p.request(id, i < open))
+			if i >= open {
+				p.send(rst(id, 8))
+			}
+			id += 2
+		}
+		p.role.take()
+		refusedAtOnce := func() {
+			p.send(p.request(id, true), ping("12345678"))
+			p.want(fmt.Sprintf("RST %d REFUSED_STREAM", id), "PING ack 12345678")
+			id += 2
+		}
+		refusedLate := func() {
+			p.send(p.request(id, true), ping("12345678"))
+			p.want()
+			time.Sleep(protocol.HandlerPatience)
+			p.want(fmt.Sprintf("RST %d REFUSED_STREAM", id), "PING ack 12345678")
+			id += 2
+		}
+		refusedLate()
+		refusedAtOnce()
+		p.send(rst(1, 8)) // one that may return soon, unlike those
+		p.send(p.request(id, true))
+		p.role.take()
+		p.want()
+		p.role.done(p.role.stream(1))
+		p.wantTold(fmt.Sprintf("opened %d :method=POST :path=/x end", id))
+		id += 2
+		refusedAtOnce()
+		p.role.done(p.role.stream(1 + 2*open)) // one of those returns, and its place is taken at once
+		p.send(p.request(id, true))
+		id += 2
+		p.role.take()
+		refusedAtOnce()
+	})
+}
+
 // Also where no other stream is open the wait has an end: a connection that waited for
 // handlers which never return would answer nothing, and its peer give it up.
 func TestOnlyStuckHandlers(t *testing.T) {

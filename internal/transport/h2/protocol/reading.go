@@ -61,16 +61,16 @@ func (c *Conn) Unpark() hpack.Kept {
 
 // BlockReader says that the reader waits. From now on WakeReader is asked for, once, when less may be
 // queued or fewer handlers may run.
-func (c *Conn) BlockReader() { c.streams.handlers.blocked = true }
+func (c *Conn) BlockReader() { c.streams.blocked = true }
 
 // ReaderBlocked reports whether the reader still waits after BlockReader.
-func (c *Conn) ReaderBlocked() bool { return c.streams.handlers.blocked }
+func (c *Conn) ReaderBlocked() bool { return c.streams.blocked }
 
 // EndWait ends the wait that BlockReader began. It returns false if that wait is over: WakeReader was
 // asked for.
 func (c *Conn) EndWait() bool {
-	was := c.streams.handlers.blocked
-	c.streams.handlers.blocked = false
+	was := c.streams.blocked
+	c.streams.blocked = false
 	return was
 }
 
@@ -82,9 +82,13 @@ func (c *Conn) wakeReader() {
 	}
 }
 
-// IsHopeless reports whether the reader has waited too long for a handler to return, and none has
+// IsHopeless reports whether the reader has waited too long for the handlers that still run, and few have
 // returned since.
-func (c *Conn) IsHopeless() bool { return c.streams.handlers.hopeless }
+func (c *Conn) IsHopeless() bool { return c.streams.handlers.areHopeless() }
 
 // WaitedTooLong records that the reader has waited for handlers for too long.
-func (c *Conn) WaitedTooLong() { c.streams.handlers.hopeless = c.IsCrowded() }
+func (c *Conn) WaitedTooLong() {
+	if c.IsCrowded() {
+		c.streams.handlers.waitedTooLong()
+	}
+}

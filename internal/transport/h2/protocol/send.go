@@ -121,7 +121,7 @@ func (c *Conn) HandlerDone(s *Stream) bool {
 	}
 	s.counted = false
 	c.account.settle(s)
-	c.streams.handlers.returned(c.out.cfg.maxStreams())
+	c.streams.handlers.returned()
 	c.wakeReader()
 	return true
 }

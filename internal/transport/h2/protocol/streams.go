@@ -106,19 +106,27 @@ func (c *Conn) ReceiveWindows() iter.Seq[*flow.Inflow] {
 
 // handlers counts the handlers that still run after their stream is gone.
 type handlers struct {
-	left     uint32
-	hopeless bool // the reader waited too long for one to return, and few have since
-	blocked  bool // the reader waits until a handler returns or less is queued: see BlockReader
+	left uint32
+	// stuck is one more than were left when the reader had waited too long for one to return; 0 before,
+	// and once clearly fewer are left.
+	stuck uint32
 }
 
 func (h *handlers) outlives() { h.left++ }
 
-// returned counts one that has returned. Once a quarter of those that may run have returned the reader waits for
+// returned counts one that has returned. Once a quarter of those that were stuck have returned the reader waits for
 // handlers again: if a single one were enough, a peer that takes each place at once could have it wait
 // for most of the time.
-func (h *handlers) returned(maxPeer uint32) {
+func (h *handlers) returned() {
 	h.left--
-	if uint64(h.left)*4 < uint64(maxOrphans(maxPeer))*3 {
-		h.hopeless = false
+	if h.left == 0 || uint64(h.left)*4+3 < uint64(h.stuck)*3 {
+		h.stuck = 0
 	}
 }
+
+// waitedTooLong follows a wait in which none has returned.
+func (h *handlers) waitedTooLong() { h.stuck = h.left + 1 }
+
+// areHopeless reports whether it is in vain to wait for one to return: there is none but those for which the
+// reader has waited too long.
+func (h *handlers) areHopeless() bool { return h.left < h.stuck }
