@@ -30,6 +30,8 @@ type Client struct {
 	// replied is a stream whose caller waits for the reply (AwaitReply). The reply has arrived, and the end
 	// may follow in the same batch. Owned by the reader.
 	replied *ClientStream
+
+	lost *status.Status // lostStatus, once it is known; owned by whoever tells the streams that the connection is lost
 }
 
 // ClientStream is one attempt of a call. One goroutine at a time may call Send and CloseSend, and one may

@@ -16,6 +16,29 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// lostStatus returns how RPCs end because the connection is lost. It is one status for all of them, as the
+// peer can make it long. The connection's end calls it, on one goroutine.
+func (c *Client) lostStatus(cause error) *status.Status {
+	if c.lost == nil {
+		c.lost = c.statusOf(cause)
+	}
+	return c.lost
+}
+
+// statusError is an error with a status.
+type statusError interface {
+	error
+	GRPCStatus() *status.Status
+}
+
+func (c *Client) statusOf(cause error) *status.Status {
+	_, below := errors.AsType[*h2.IOError](cause) // an IOError may be a status, too, and is not meant for the RPC
+	if own, ok := errors.AsType[statusError](cause); ok && !below {
+		return own.GRPCStatus() // given to Close
+	}
+	return status.New(codes.Unavailable, c.lostText(cause))
+}
+
 // lostText returns why the connection was lost, and what the peer said before. Programs look for these
 // texts, which are those of the published module.
 func (c *Client) lostText(cause error) string {
@@ -56,11 +79,7 @@ func (s *ClientStream) abortStatus(err *h2.StreamError) *status.Status {
 	case err.Unprocessed:
 		return status.New(codes.Unavailable, err.Error())
 	case err.Cause != nil:
-		_, below := errors.AsType[*h2.IOError](err.Cause) // an IOError may be a status, too, and is not meant for the RPC
-		if st, ok := status.FromError(err.Cause); ok && !below {
-			return st // a status of our own, given to Close
-		}
-		return status.New(codes.Unavailable, s.client.lostText(err.Cause))
+		return s.client.lostStatus(err.Cause)
 	case !err.Remote:
 		// The server broke a rule, or its header list is over our limit. The latter is Internal, too, because
 		// another attempt would bring the same.

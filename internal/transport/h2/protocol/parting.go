@@ -119,18 +119,14 @@ func (c *Conn) peerLeaves(f frame.GoAwayFrame) (lost []*Stream, err error) {
 	return c.streams.ours(f.LastStreamID, highest), nil
 }
 
-// maxComplaint is how many bytes of the GOAWAY's debug data a server keeps: it uses them only for its
-// log.
+// maxComplaint is how many bytes of a GOAWAY's debug data are looked at: on clients all RPCs of the connection
+// may get them in their errors.
 const maxComplaint = 1 << 10
 
 // noteComplaint keeps the code and debug data of a GOAWAY with an error, unless the last one had the
 // same.
 func (c *Conn) noteComplaint(f frame.GoAwayFrame) {
-	debug := f.Debug
-	if c.streams.side == Server {
-		debug = debug[:min(len(debug), maxComplaint)]
-	}
-	if old := c.end.goAwayCause; old == nil || old.Code != f.Code || old.Reason != string(debug) {
-		c.end.goAwayCause = &ConnError{Code: f.Code, Reason: string(debug), Remote: true}
+	if old := c.end.goAwayCause; old == nil || old.Code != f.Code || old.Reason != string(f.Debug) {
+		c.end.goAwayCause = &ConnError{Code: f.Code, Reason: string(f.Debug), Remote: true}
 	}
 }

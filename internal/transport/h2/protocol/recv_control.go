@@ -146,6 +146,7 @@ func (c *Conn) lowerWindows(n uint32) {
 // not process. The driver calls LostStream for each of them.
 func (c *Conn) OnGoAway(h frame.Header, p []byte) (f frame.GoAwayFrame, lost []*Stream, err error) {
 	if f, err = frame.ParseGoAway(h, p); err == nil {
+		f.Debug = f.Debug[:min(len(f.Debug), maxComplaint)]
 		lost, err = c.peerLeaves(f)
 	}
 	return f, lost, err
