@@ -47,10 +47,10 @@ type clientCall struct {
 // caller must call finish afterwards, also after an error.
 func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {
 	r.cc, r.ctx, r.opts = cc, ctx, opts
-	r.stats = cc.opts.Transport.StatsHandlers
 	r.info.reset()
 	r.call.Method = method
-	if r.fixed == nil {
+	if r.fixed == nil { // nobody is told of RPCs that the channel makes for itself
+		r.stats = cc.opts.Transport.StatsHandlers
 		cc.channel.Node().CallStarted()
 	}
 	if err := ctx.Err(); err != nil {
@@ -262,7 +262,7 @@ func (r *clientCall) tellCommit() {
 // status.
 func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) error {
 	a.ctx = r.ctx
-	if len(r.stats) > 0 || len(r.cc.opts.telemetry) > 0 {
+	if r.fixed == nil && (len(r.stats) > 0 || len(r.cc.opts.telemetry) > 0) {
 		r.tellBegin(a, r.attemptInfo())
 		r.call.Recheck()
 		r.call.Watched = false // a handler may have given the attempt a context that ends earlier

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -97,6 +98,21 @@ func init() {
 	balancer.Register(base.NewBalancerBuilder("test_base_health", anyReadyBuilder{}, base.Config{HealthCheck: true}))
 }
 
+// checksOnly is a stats handler that is told of the program's RPCs, all of which are Check, and of none that the
+// channel makes for itself.
+type checksOnly struct{ t *testing.T }
+
+func (c checksOnly) TagRPC(ctx context.Context, i *stats.RPCTagInfo) context.Context {
+	if i.FullMethodName != healthpb.Health_Check_FullMethodName {
+		c.t.Errorf("told of %s", i.FullMethodName)
+	}
+	return ctx
+}
+
+func (c checksOnly) HandleRPC(context.Context, stats.RPCStats)                         {}
+func (c checksOnly) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (c checksOnly) HandleConn(context.Context, stats.ConnStats)                       {}
+
 // TestClientHealthCheck is for both ways in which a policy can follow the health: a
 // listener of its own, and the state of the subchannel.
 func TestClientHealthCheck(t *testing.T) {
@@ -114,7 +130,7 @@ func clientHealthCheck(t *testing.T, policy string) {
 	r.InitialState(resolver.State{Addresses: []resolver.Address{{Addr: addr1}, {Addr: addr2}}})
 	config := `{"loadBalancingConfig":[{"` + policy + `":{}}],"healthCheckConfig":{"serviceName":"wanted"}}`
 	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
-	cc := newChannel(t, "test:///x", plain, grpc.WithResolvers(r), grpc.WithDefaultServiceConfig(config))
+	cc := newChannel(t, "test:///x", plain, grpc.WithResolvers(r), grpc.WithDefaultServiceConfig(config), grpc.WithStatsHandler(checksOnly{t}))
 
 	h1.SetServingStatus("wanted", healthpb.HealthCheckResponse_SERVING)
 	h2.SetServingStatus("wanted", healthpb.HealthCheckResponse_NOT_SERVING)
