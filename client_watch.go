@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
@@ -199,8 +200,9 @@ func (w *clientWatch) logSent(n messageSizes) {
 	}
 }
 
-// logEnd logs how the RPC ended: as cancelled if ctx has ended and the server's trailers have not
-// come, and with the trailers otherwise. The attempt may be nil.
+// logEnd logs how the RPC ended: as cancelled if the program has cancelled it and the server's trailers have not
+// come, and otherwise with the trailers, or with a status that was made here (gRFC A16), as of a deadline that has
+// passed or of an interceptor. ctx has been cancelled in all these cases. The attempt may be nil.
 func (w *clientWatch) logEnd(ctx context.Context, a *attempt, err error) {
 	if w.log == nil {
 		return
@@ -213,7 +215,8 @@ func (w *clientWatch) logEnd(ctx context.Context, a *attempt, err error) {
 		w.tellIn(a)
 		server, trailer = a.Stream.Client().Peer().Addr, a.Stream.Trailer()
 	}
-	if (trailer == nil || !a.Stream.GotTrailers()) && ctx.Err() != nil {
+	answered := trailer != nil && a.Stream.GotTrailers()
+	if !answered && ctx.Err() != nil && status.Code(err) == codes.Canceled {
 		w.log.Cancel()
 		return
 	}

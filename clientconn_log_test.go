@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	pb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
 	"google.golang.org/grpc/codes"
@@ -145,6 +146,37 @@ func TestClientBinaryLog(t *testing.T) {
 	}
 	if _, types := sink.take(); types != "CLIENT_HEADER SERVER_TRAILER" {
 		t.Errorf("a half-close after the end: %s", types)
+	}
+}
+
+// TestClientBinaryLogOfDeadline: an RPC that ends here, though the program did not cancel it, is logged with its status.
+func TestClientBinaryLogOfDeadline(t *testing.T) {
+	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
+		return
+	}
+	sink := &clientSink{}
+	binarylog.SetSink(sink)
+	defer binarylog.SetSink(nil)
+	cc := newTestClient(t, serve(t, newEcho()).addr)
+	if err := call(testContext(t), cc, "x"); err != nil { // connects
+		t.Fatal(err)
+	}
+	sink.take()
+	for want, timeout := range map[codes.Code]time.Duration{codes.DeadlineExceeded: 100 * time.Millisecond, codes.Aborted: time.Hour} {
+		ctx, cancel := context.WithTimeout(testContext(t), timeout)
+		st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == codes.Aborted {
+			st.(*clientStream).abort(status.Error(codes.Aborted, "as of an interceptor"))
+		}
+		wantCode(t, "the stream", st.RecvMsg(new(text)), want)
+		entries, types := sink.take()
+		if types != "CLIENT_HEADER SERVER_TRAILER" || entries[1].GetTrailer().GetStatusCode() != uint32(want) {
+			t.Errorf("%v: %s, %v", want, types, entries)
+		}
+		cancel()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/binarylog"
+	binpb "google.golang.org/grpc/binarylog/grpc_binarylog_v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
@@ -216,4 +217,33 @@ var otherLogProbes = []probe.Probe{
 		p.Printf("%s", call(p.Context(), s))
 		logged(s)
 	}},
+	{Name: "binarylog/deadline, unary", Env: []string{"GRPC_BINARY_LOG_FILTER=*"}, Run: func(p *probe.P) {
+		lastLogged(p, func(ctx context.Context, s *rig.Started) { _ = call(ctx, s) })
+	}},
+	{Name: "binarylog/deadline, stream", Env: []string{"GRPC_BINARY_LOG_FILTER=*"}, Run: func(p *probe.P) {
+		lastLogged(p, func(ctx context.Context, s *rig.Started) {
+			if stream, err := s.NewStream(ctx, rig.BidiDesc, rig.Bidi); err == nil {
+				_ = stream.RecvMsg(new(rig.Msg))
+			}
+		})
+	}},
+}
+
+// lastLogged prints the end that the client logs of an RPC whose deadline passes. The server may tell it first.
+func lastLogged(p *probe.P, call func(context.Context, *rig.Started)) {
+	sink := &binSink{}
+	binarylog.SetSink(sink)
+	s, _, _ := blocking(p)
+	s.Ready(p)
+	ctx, cancel := context.WithTimeout(p.Context(), 100*time.Millisecond)
+	defer cancel()
+	call(ctx, s)
+	probe.Settle(0)
+	sink.mu.Lock()
+	defer sink.mu.Unlock()
+	for _, e := range sink.entries {
+		if e.GetLogger() == binpb.GrpcLogEntry_LOGGER_CLIENT {
+			p.Printf("%v %v", e.GetType(), codes.Code(e.GetTrailer().GetStatusCode()))
+		}
+	}
 }
