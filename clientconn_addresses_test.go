@@ -124,6 +124,36 @@ func TestUpdateAddressesConnectsAnew(t *testing.T) {
 	}
 }
 
+// TestUpdateAddressesBesideSlowRecorder: while a recorder is told of the connection that is given up, an attempt to
+// connect to a third address fails. The subchannel pauses then, also once the recorder has returned.
+func TestUpdateAddressesBesideSlowRecorder(t *testing.T) {
+	s := serve(t, newEcho())
+	recording, may := make(chan struct{}), make(chan struct{})
+	sub := connectOne(t, s.addr, quickBackoff, WithStatsHandler(&counter{during: func(record string) {
+		if record == lostRecord {
+			close(recording)
+			<-may
+		}
+	}}))
+	want := func(states ...connectivity.State) {
+		t.Helper()
+		for _, want := range states {
+			if got := within(t, sub.states, want.String()); got != want {
+				t.Fatalf("%v, want %v", got, want)
+			}
+		}
+	}
+	want(connectivity.Connecting, connectivity.Ready)
+	sub.update([]resolver.Address{{Addr: stalls}})
+	within(t, recording, "the record")
+	sub.update([]resolver.Address{{Addr: closedAddress(t)}})
+	want(connectivity.Connecting, connectivity.TransientFailure)
+	close(may)
+	want(connectivity.Idle)
+	sub.sc.Shutdown()
+	want(connectivity.Shutdown)
+}
+
 // TestUpdateAddressesWhileConnecting: a subchannel that connects, and is given another address, connects to that
 // one, and its state stays CONNECTING: the balancer is told so once.
 func TestUpdateAddressesWhileConnecting(t *testing.T) {

@@ -59,7 +59,7 @@ func (sub *Subchannel) UpdateAddresses(addrs []resolver.Address) {
 func (sub *Subchannel) beginAnew() {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	if sub.state != connectivity.Shutdown && sub.current == nil && sub.cancel == nil {
+	if sub.state == connectivity.Connecting && sub.current == nil && sub.cancel == nil {
 		sub.beginLocked()
 	}
 }
