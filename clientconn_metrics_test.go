@@ -251,6 +251,23 @@ func TestDialerExits(t *testing.T) {
 	wantCode(t, "call", call(testContext(t), cc, "x"), codes.Unavailable)
 }
 
+// exitingTagConn ends the goroutine that tells it of a connection.
+type exitingTagConn struct{ counter }
+
+func (*exitingTagConn) TagConn(context.Context, *stats.ConnTagInfo) context.Context {
+	runtime.Goexit()
+	return nil
+}
+
+// TestTagConnThatExits: the connection is closed, and the attempt to make it has failed.
+func TestTagConnThatExits(t *testing.T) {
+	ended := make(chan struct{}, 10)
+	s := serve(t, newEcho(), StatsHandler(&endHandler{ended: func() { ended <- struct{}{} }}))
+	cc := newTestClient(t, s.addr, WithStatsHandler(&exitingTagConn{}))
+	wantCode(t, "call", call(testContext(t), cc, "x"), codes.Unavailable)
+	within(t, ended, "the end of the connection")
+}
+
 // TestRecorderClosesInCallsOfThePolicy closes the channel from within records of connections that the policy gives up,
 // or the channel as it goes idle.
 func TestRecorderClosesInCallsOfThePolicy(t *testing.T) {

@@ -4,6 +4,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net"
 
 	"google.golang.org/grpc/internal/transport/h2"
@@ -17,7 +18,7 @@ func newClient(ctx context.Context, nc net.Conn, c *Client) error {
 	c.wait.Store(w)
 	c.conn = h2.New(adopt(nc), h2.Client, &c.cfg.h2, (*clientHandler)(c))
 	opened(c.conn)
-	c.events.Begun(c)
+	c.begin()
 	c.conn.Start()
 	select {
 	case <-w.settled:
@@ -31,6 +32,21 @@ func newClient(ctx context.Context, nc net.Conn, c *Client) error {
 		return err
 	}
 }
+
+// begin tells that HTTP/2 begins. Stats handlers hear of it: where one leaves by a panic, or ends the goroutine, the
+// connection is closed.
+func (c *Client) begin() {
+	left := true
+	defer func() {
+		if left {
+			c.conn.Close(errBeginLeft)
+		}
+	}()
+	c.events.Begun(c)
+	left = false
+}
+
+var errBeginLeft = errors.New("transport: a stats handler did not return when it was told of the connection")
 
 // clientHandler is the Client as its connection's handler.
 type clientHandler Client
