@@ -166,6 +166,9 @@ func (w waits) checkSince(t *testing.T, now waits) {
 			continue
 		}
 		lock, holder, stack := describe(r.Stack())
+		if strings.Contains(stack, "sync.(*Pool).pinSlow") {
+			continue // once for each pool after a collection: one that was not used before all this
+		}
 		ofOne := func(prefix string) bool { return strings.HasPrefix(holder, prefix) }
 		if lock && !slices.ContainsFunc(ofOneConnection, ofOne) {
 			t.Errorf("%s: %d times, %d cycles:\n%s", holder, r.Count-before.Count, r.Cycles-before.Cycles, stack)
