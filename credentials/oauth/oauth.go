@@ -8,7 +8,8 @@
 // channel's credentials, a connection that turns out to be weaker is given up, so that RPCs
 // fail with codes.Unavailable, and an RPC for which no token can be obtained fails with
 // codes.Unauthenticated. If they are those of one RPC, it fails with codes.Unauthenticated
-// on a weaker connection, and with codes.Internal without a token.
+// on a weaker connection, and with codes.Internal without a token. An RPC whose context ends
+// while a token is fetched fails with codes.DeadlineExceeded or codes.Canceled.
 package oauth
 
 import (

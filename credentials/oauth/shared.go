@@ -4,11 +4,13 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
 	"google.golang.org/grpc/internal/tokencache"
+	"google.golang.org/grpc/status"
 )
 
 // shared asks an issuer for the tokens of all RPCs of a credential. RPCs that need a token at the
@@ -26,17 +28,22 @@ type shared struct {
 	pace    tokencache.Pace
 }
 
-// request is a request for a token. token and err are set before done is closed.
+// request is a request for a token. The other fields are set before done is closed.
 type request struct {
-	done  chan struct{}
-	token *oauth2.Token
-	err   error
+	done     chan struct{}
+	token    *oauth2.Token
+	err      error
+	panicked any // nil: it did not panic
 }
+
+// errUnreturned is the error of a request during which code of the program panicked or called runtime.Goexit.
+var errUnreturned = errors.New("oauth: the request for a token exited without a result")
 
 // Token implements oauth2.TokenSource.
 func (s *shared) Token() (*oauth2.Token, error) { return s.current(context.Background()) }
 
-// current returns a valid token. If there is none it requests one, and waits until ctx ends.
+// current returns a valid token. If there is none it requests one, and waits until ctx ends. A panic of code of the
+// program, such as of its HTTP client, goes on in each RPC that waits, which the program may recover from.
 func (s *shared) current(ctx context.Context) (*oauth2.Token, error) {
 	token, r := s.tokenOrRequest(ctx)
 	if r == nil {
@@ -44,9 +51,12 @@ func (s *shared) current(ctx context.Context) (*oauth2.Token, error) {
 	}
 	select {
 	case <-r.done:
+		if r.panicked != nil {
+			panic(r.panicked)
+		}
 		return r.token, r.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 }
 
@@ -69,7 +79,15 @@ func (s *shared) tokenOrRequest(ctx context.Context) (*oauth2.Token, *request) {
 }
 
 func (s *shared) do(ctx context.Context, r *request) {
+	r.err = errUnreturned
+	defer func() { // also if ask panics or calls runtime.Goexit
+		r.panicked = recover()
+		s.answered(r)
+	}()
 	r.token, r.err = s.ask(ctx)
+}
+
+func (s *shared) answered(r *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.token, s.pending, s.came = r.token, nil, time.Now()

@@ -31,7 +31,7 @@ var areas = []area{
 	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes(), stumbleProbes(), scopeProbes(), updateProbes())},
 	{"xds", slices.Concat(xdsProbes(), xdsRouteProbes(), xdsResourceProbes(), xdsActionProbes(), xdsServingProbes(), xdsGuardProbes(), xdsAskProbes(), hostProbes())},
-	{"secret", slices.Concat(secretProbes(), lateTokenProbes())},
+	{"secret", slices.Concat(secretProbes(), lateTokenProbes(), fetchProbes())},
 	{"outsider", slices.Concat(nameProbes(), outsiderProbes(), nameKindProbes(), moreProxyProbes(), grpclbProbes(), routeLookupProbes())},
 	{"report", reportProbes},
 	{"wrap", slices.Concat(wrapEndProbes(), wrapFaultProbes(), wrapMiscProbes, socketProbes())},
