@@ -24,6 +24,25 @@ func TestRegister(t *testing.T) {
 	cleanup()
 }
 
+// nested registers the services with another server, too.
+type nested struct {
+	registrar
+	other registrar
+}
+
+func (n *nested) RegisterService(d *grpc.ServiceDesc, impl any) {
+	n.registrar.RegisterService(d, impl)
+	_, _ = Register(&n.other)
+}
+
+// TestRegisterNested: a server may register the services elsewhere while they are registered with it.
+func TestRegisterNested(t *testing.T) {
+	var got nested
+	if _, err := Register(&got); err != nil || len(got.other) != len(got.registrar) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestCleanup(t *testing.T) {
 	var services admin.Services
 	var got registrar

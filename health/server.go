@@ -54,13 +54,19 @@ func NewServer() *Server {
 // SetServingStatus sets the status of a service. The empty name stands for the whole
 // server. It does nothing between Shutdown and Resume.
 func (s *Server) SetServingStatus(service string, servingStatus healthpb.HealthCheckResponse_ServingStatus) {
+	if !s.setUnlessStopped(service, servingStatus) { // the program's logger may use the server
+		logger.Infof("status of service %q stays as it is: %v was set after Shutdown", service, servingStatus)
+	}
+}
+
+func (s *Server) setUnlessStopped(service string, to healthpb.HealthCheckResponse_ServingStatus) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
-		logger.Infof("status of service %q stays as it is: %v was set after Shutdown", service, servingStatus)
-		return
+		return false
 	}
-	s.set(service, servingStatus)
+	s.set(service, to)
+	return true
 }
 
 // Shutdown sets the status of all services to NOT_SERVING. SetServingStatus does nothing

@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 	"testing/synctest"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/grpclog"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -31,6 +34,28 @@ func check(t *testing.T, s *Server, service string) healthpb.HealthCheckResponse
 		t.Fatal(err)
 	}
 	return resp.Status
+}
+
+// resumes calls Resume when something is written to it.
+type resumes struct{ *Server }
+
+func (r resumes) Write(p []byte) (int, error) {
+	r.Resume()
+	return len(p), nil
+}
+
+// TestLoggerUsesServer: the program's logger may use the server.
+func TestLoggerUsesServer(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
+	s := NewServer()
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(resumes{s}, io.Discard, io.Discard))
+	s.Shutdown()
+	s.SetServingStatus("", notServing)
+	if got := check(t, s, ""); got != serving {
+		t.Errorf("%v", got)
+	}
 }
 
 func TestCheck(t *testing.T) {

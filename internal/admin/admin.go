@@ -5,6 +5,7 @@
 package admin
 
 import (
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -34,14 +35,15 @@ func (s *Services) Add(service Service) {
 // is left that would have to be released.
 func (s *Services) Register(server grpc.ServiceRegistrar) (cleanup func(), err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	list := slices.Clip(s.list)
+	s.mu.Unlock() // the server is the program's
 	var cleanups []func()
 	cleanup = func() {
 		for _, f := range cleanups {
 			f()
 		}
 	}
-	for _, service := range s.list {
+	for _, service := range list {
 		f, err := service(server)
 		if f != nil {
 			cleanups = append(cleanups, f)

@@ -34,12 +34,17 @@ type call struct {
 
 // retries counts an RPC's attempts, for the metrics of gRFC A96.
 type retries struct {
-	mu          sync.Mutex
-	active      int
+	mu        sync.Mutex
+	active    int
+	idleSince time.Time // when the number of active attempts last became 0; zero before that
+	retryCounts
+}
+
+// retryCounts is what is recorded of retries.
+type retryCounts struct {
 	count       int
 	transparent int
 	hedges      int
-	idleSince   time.Time // when the number of active attempts last became 0; zero before that
 	delay       time.Duration
 }
 
@@ -76,9 +81,7 @@ func (c *call) End(err error) {
 }
 
 func (c *call) recordRetries(i *clientInstruments) {
-	r := &c.retries
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r := c.retries.counts()
 	at := c.points.find(pointKey{kind: ofRetries, custom: c.custom}).record
 	if r.count > 0 && i.retries != nil {
 		i.retries.Record(c.Context, int64(r.count), at...)
@@ -92,6 +95,12 @@ func (c *call) recordRetries(i *clientInstruments) {
 	if r.delay > 0 && i.retryDelay != nil {
 		i.retryDelay.Record(c.Context, r.delay.Seconds(), at...)
 	}
+}
+
+func (r *retries) counts() retryCounts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.retryCounts
 }
 
 // attemptBegins counts an attempt that begins.
