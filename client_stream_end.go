@@ -17,7 +17,7 @@ func (cs *clientStream) contextDone() {
 
 // cancelled returns the status of an RPC whose context was cancelled before the RPC ended, and nil
 // for any other. With it the caller need not wait for contextDone, which runs on another
-// goroutine: once the program has cancelled the context nothing succeeds.
+// goroutine: once the program has cancelled the context nothing is sent, and nothing arrives.
 func (cs *clientStream) cancelled() error {
 	if cs.ctx.Err() != context.Canceled { // a deadline is left to contextDone
 		return nil
@@ -43,8 +43,23 @@ func (cs *clientStream) cancelled() error {
 func (cs *clientStream) abort(err error) {
 	err = cs.abortion(err)
 	cs.own.cancel() // ends the wait of a retry, which holds mu
-	cs.current().Fail(err)
+	stop(cs.current(), err)
 	cs.finishOnce(err)
+}
+
+// stop ends a with err. If that is because the context has ended, what has come before can still be received.
+func stop(a *attempt, err error) {
+	if isOfContext(err) {
+		a.Stop(err)
+	} else {
+		a.Fail(err)
+	}
+}
+
+// isOfContext reports whether err, which an RPC was ended with, says that its context has ended.
+func isOfContext(err error) bool {
+	code := status.Code(err)
+	return code == codes.DeadlineExceeded || code == codes.Canceled && err != ErrClientConnClosing
 }
 
 // abortion returns the error of the first call of abort or abandon, which may be this one, with err. The
@@ -83,7 +98,7 @@ func (cs *clientStream) awaitEnd() {
 
 // finish ends the RPC, unless it has ended already. io.EOF itself stands for success. When it returns,
 // everybody but the OnFinish functions has been told. It returns the error that the RPC has failed with, or
-// err if it has not failed. A deadline that has passed does not replace err: err is the server's status if
+// err if it has not failed. That the context has ended does not replace err: err is the server's status if
 // that arrived earlier.
 func (cs *clientStream) finish(err error) error {
 	if !cs.finishOnce(err) {
@@ -91,10 +106,13 @@ func (cs *clientStream) finish(err error) error {
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if cs.failed == nil || status.Code(cs.failed) == codes.DeadlineExceeded {
+	switch code := status.Code(cs.failed); {
+	case code == codes.DeadlineExceeded, isOfContext(cs.failed) && status.Code(err) != codes.DeadlineExceeded:
 		return err
+	case cs.failed != nil:
+		return cs.failed
 	}
-	return cs.failed
+	return err
 }
 
 // finishOnce is finish for callers that report nothing to the program, and so need not wait for another
@@ -132,9 +150,10 @@ func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, 
 	return cs.attempt, cs.stopWatch, true
 }
 
-// isLater reports whether cause is a deadline that passed once the server's status err had arrived.
+// isLater reports whether cause is the end of the context, which came once the server's status err had arrived.
 func isLater(cause, err error) bool {
-	return status.Code(cause) == codes.DeadlineExceeded && status.Code(err) != codes.Canceled
+	return isOfContext(cause) && status.Code(err) != codes.Canceled &&
+		(status.Code(cause) == codes.DeadlineExceeded || status.Code(err) != codes.DeadlineExceeded)
 }
 
 // tellFinished tells everybody of the end that markLocked recorded. The caller must not hold mu.
@@ -168,7 +187,7 @@ func (cs *clientStream) leave(err error) {
 func (cs *clientStream) settle(a *attempt, err error) {
 	defer cs.ending.Unlock()
 	if err != nil {
-		a.Fail(err)
+		stop(a, err)
 	}
 	defer cs.clientCall.conclude(a, err)
 	cs.end(a, err)

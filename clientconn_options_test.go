@@ -560,5 +560,4 @@ func TestCancelWithMessagesUnread(t *testing.T) {
 	<-sent
 	cancel()
 	wantCode(t, "OnFinish", <-finished, codes.Canceled)
-	wantCode(t, "RecvMsg", st.RecvMsg(new(text)), codes.Canceled)
 }

@@ -133,19 +133,25 @@ func (a *Attempt) doneInfo(err error) balancer.DoneInfo {
 	return d
 }
 
-// Fail ends the stream with err, if it is not over.
+// Stop ends the stream with err, if it is not over. Messages that have come can still be received.
+func (a *Attempt) Stop(err error) {
+	if a.Stream != nil {
+		a.Stream.End(status.Convert(err))
+	}
+}
+
+// Fail ends the stream with err, if it is not over, and drops messages that have come.
 func (a *Attempt) Fail(err error) {
 	if a.Stream != nil {
 		a.Stream.Fail(status.Convert(err))
 	}
 }
 
-// Result returns the stream's status; nil means OK. If the server says Canceled and the deadline of
-// ctx has passed, Result returns DeadlineExceeded: the server canceled the RPC because its own
-// clock reached the deadline first.
+// Result returns the stream's status; nil means OK. If the server has canceled the stream, without a status,
+// and the deadline of ctx has passed, Result returns DeadlineExceeded: the server's clock reached the deadline first.
 func (a *Attempt) Result(ctx context.Context) *status.Status {
 	st := a.Stream.Status()
-	if st.Code() != codes.Canceled {
+	if st.Code() != codes.Canceled || a.Stream.GotTrailers() {
 		return st
 	}
 	if d, ok := ctx.Deadline(); ok && !time.Now().Before(d) {

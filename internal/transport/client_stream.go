@@ -77,8 +77,7 @@ func (s *ClientStream) CloseSend() error {
 
 // Recv returns the next message, which belongs to the caller. Once the stream is
 // over and its messages are taken it returns io.EOF, and Status says how it
-// ended. When the context is done the stream is cancelled, and messages that
-// wait are dropped.
+// ended. When the context is done the stream is cancelled.
 func (s *ClientStream) Recv() (grpcwire.Message, error) {
 	s.mu.Lock()
 	for {
@@ -190,16 +189,26 @@ func (s *ClientStream) waitFor(ch <-chan struct{}) {
 	}
 }
 
-// Cancel ends the stream, if there is more to receive, with the status that err,
-// an error of a context, stands for.
-func (s *ClientStream) Cancel(err error) {
-	s.abort(frame.Cancel, status.FromContextError(err))
+// Cancel ends the stream, if its end has not come, with the status that err, an error of a context, stands for.
+func (s *ClientStream) Cancel(err error) { s.End(status.FromContextError(err)) }
+
+// End ends the stream with st, if its end has not come. Messages that have arrived whole can still be taken.
+func (s *ClientStream) End(st *status.Status) {
+	s.mu.Lock()
+	first := s.endLocked(nil, st, lostMaybeSeen)
+	if first && !s.filling {
+		s.asm.Abort()
+	}
+	s.closed = true
+	s.inbox.unpool()
+	s.mu.Unlock()
+	if first {
+		s.h2.Reset(frame.Cancel)
+	}
 }
 
-// Fail ends the stream, if there is more to receive, with st.
-func (s *ClientStream) Fail(st *status.Status) { s.abort(frame.Cancel, st) }
-
-func (s *ClientStream) abort(code frame.ErrCode, st *status.Status) {
+// Fail ends the stream, if there is more to receive, with st. It drops messages that have arrived.
+func (s *ClientStream) Fail(st *status.Status) {
 	s.mu.Lock()
 	first := s.endLocked(nil, st, lostMaybeSeen)
 	if !first && s.inbox.len() > 0 {
@@ -210,7 +219,7 @@ func (s *ClientStream) abort(code frame.ErrCode, st *status.Status) {
 	}
 	s.mu.Unlock()
 	if first {
-		s.h2.Reset(code)
+		s.h2.Reset(frame.Cancel)
 	}
 }
 

@@ -108,6 +108,20 @@ func (q *inbox) drop() {
 	*q = inbox{}
 }
 
+// unpool gives the memory of all messages back to its pools: the program may take the messages later, or never.
+func (q *inbox) unpool() {
+	if !q.first.Data.IsZero() {
+		q.first = q.first.Unpooled()
+	}
+	if q.rest != nil {
+		for i := range q.rest.list {
+			if e := &q.rest.list[i]; e.run == nil {
+				e.Message = e.Unpooled()
+			}
+		}
+	}
+}
+
 func (b *backlog) push(m grpcwire.Message) (copied bool) {
 	b.n++
 	if b.pack(m) {

@@ -28,7 +28,7 @@ var areas = []area{
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(), goneProbes(), brokenBodyProbes(),
 		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes(), warningProbes)},
 	{"message", slices.Concat(compressionProbes(), codecProbes())},
-	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes())},
+	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes(), lateProbes(), atOnceProbes())},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes(), stumbleProbes(), scopeProbes(), updateProbes())},
 	{"xds", slices.Concat(xdsProbes(), xdsRouteProbes(), xdsResourceProbes(), xdsActionProbes(), xdsServingProbes(), xdsGuardProbes(), xdsAskProbes(), hostProbes())},
 	{"secret", slices.Concat(secretProbes(), lateTokenProbes(), fetchProbes())},

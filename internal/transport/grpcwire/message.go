@@ -23,6 +23,16 @@ func (m Message) Clone() Message {
 	return m
 }
 
+// Unpooled returns m with memory that need not be given back. If that of m does, it is copied and given back.
+func (m Message) Unpooled() Message {
+	if m.Data.pool == nil {
+		return m
+	}
+	c := m.Clone()
+	m.Data.Free()
+	return c
+}
+
 // Bytes is the body of a message, in memory of a pool or of the garbage collector. It has one owner, which
 // gives it back once, by Free or Buffer. There is no count of owners: it would be written on the processor
 // that reads the connection and again where the message is decoded, and so cost more than everything else
