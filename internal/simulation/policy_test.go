@@ -163,7 +163,7 @@ func (p *policy) UpdateState(s balancer.State) {
 	w.note(nil, "the policy is %v", s.ConnectivityState)
 	p.last, p.turn = s.ConnectivityState, nil
 	p.updates++
-	if s.ConnectivityState == connectivity.TransientFailure && p.b.first && !p.b.answering {
+	if s.ConnectivityState == connectivity.TransientFailure && p.b.first && !p.b.answering && !p.b.closed {
 		p.checkTried()
 	}
 	if s.ConnectivityState == connectivity.Ready {
