@@ -163,9 +163,6 @@ func (p *policy) UpdateState(s balancer.State) {
 	w.note(nil, "the policy is %v", s.ConnectivityState)
 	p.last, p.turn = s.ConnectivityState, nil
 	p.updates++
-	if s.ConnectivityState == connectivity.TransientFailure && p.b.first && !p.b.answering && !p.b.closed {
-		p.checkTried()
-	}
 	if s.ConnectivityState == connectivity.Ready {
 		p.turn = newTurns(p, s.Picker)
 		s.Picker = p.turn
@@ -177,16 +174,6 @@ func (p *policy) UpdateState(s balancer.State) {
 // tries reports whether a subchannel connects.
 func (p *policy) tries() bool {
 	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state == connectivity.Connecting })
-}
-
-// checkTried looks at a pick_first that gives up: it has tried each server that it knows of.
-func (p *policy) checkTried() {
-	for _, h := range p.b.hosts {
-		tried := func(m *member) bool { return m.host == h && !m.dialed.IsZero() }
-		if h.listed && !slices.ContainsFunc(p.members, tried) {
-			p.b.w.fail("the policy has failed, and has not tried %s", h.name)
-		}
-	}
 }
 
 // turns is a picker that says READY, and whose turn it is.
