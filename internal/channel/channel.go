@@ -84,19 +84,23 @@ func (ch *Channel) Close() bool {
 
 	ch.setState(connectivity.Shutdown)
 	ch.picks.close()
+	ends := make([]func(), len(links))
+	for i, l := range links { // before the balancer, or anything else, closes l: handlers are told before Close returns
+		ends[i] = l.claimEnd()
+	}
 	closed, left := parts.close()
-	closeAll(links, left)
+	closeAll(links, left, ends)
 	if closed != nil {
 		<-closed
 	}
 	return true
 }
 
-// closeAll closes links, and tells the end of those whose reader has not begun to. left are those whose subchannels are
+// closeAll closes links, and tells their ends. left are those whose subchannels are
 // retired. All of that happens also if recorders leave by a panic or end the goroutine.
-func closeAll(links, left []*Link) {
-	for _, l := range links {
-		defer l.claimEnd()() // before anything closes l: handlers are told before Close returns
+func closeAll(links, left []*Link, ends []func()) {
+	for _, end := range ends {
+		defer end()
 	}
 	defer func() {
 		for _, l := range links {
