@@ -83,6 +83,9 @@ func attempt(ctx context.Context, p healthcheck.Params) (answered bool, err erro
 		if err := stream.RecvMsg(&resp); err != nil {
 			return answered, err
 		}
+		if ctx.Err() != nil { // what has come before does not count any more
+			return answered, ctx.Err()
+		}
 		answered = true
 		if resp.Status == healthpb.HealthCheckResponse_SERVING {
 			p.Report(connectivity.Ready, nil)

@@ -102,7 +102,7 @@ func (s *stream) RecvMsg(m any) error {
 		go s.pumpResponses(template.ProtoReflect().New().Interface())
 		return s.next(m)
 	}
-	err := s.inner.RecvMsg(m)
+	err := s.receiveMsg(m)
 	if err == nil {
 		if msg, ok := m.(proto.Message); ok && mode.Response.Messages && s.config.Observe {
 			if body, err := proto.Marshal(msg); err == nil {
@@ -118,6 +118,22 @@ func (s *stream) RecvMsg(m any) error {
 		return err
 	}
 	return s.conclude(err)
+}
+
+// receiveMsg receives a message of the RPC. Once the external processor has refused the RPC, or failed, the
+// application gets none of those that have come.
+func (s *stream) receiveMsg(m any) error {
+	err := s.inner.RecvMsg(m)
+	if s.failure() == nil {
+		return err
+	}
+	for err == nil {
+		err = s.inner.RecvMsg(m) // the RPC is cancelled: it ends when those are taken
+	}
+	if msg, ok := m.(proto.Message); ok {
+		proto.Reset(msg)
+	}
+	return err
 }
 
 // conclude is called when the RPC has ended. err is io.EOF for success. conclude returns the

@@ -9,9 +9,12 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	procv3 "github.com/envoyproxy/go-control-plane/envoy/service/ext_proc/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 // bare is an RPC whose response is only trailers. The sends on read follow each call of Trailer.
@@ -59,5 +62,35 @@ func TestTrailersOfHeader(t *testing.T) {
 	}
 	if md := s.Trailer(); len(md["x"]) != 1 {
 		t.Errorf("trailers %v lack the external processor's", md)
+	}
+}
+
+// queued is an RPC with messages that can still be received once it is cancelled.
+type queued struct {
+	counted
+	left int
+}
+
+func (q *queued) RecvMsg(m any) error {
+	if q.left--; q.left < 0 {
+		return context.Canceled
+	}
+	m.(*wrapperspb.StringValue).Value = "secret"
+	return nil
+}
+
+// TestRefusedMessages: once the external processor has refused an RPC the application gets none of the messages that
+// have come before.
+func TestRefusedMessages(t *testing.T) {
+	s := onStream(t, &Config{}, rpcconfig.RPC{ServerStreams: true}, &ending{end: func() {}})
+	defer s.finish()
+	s.begin(func(context.Context) (rpcconfig.Stream, error) { return &queued{left: 3}, nil })
+	m := new(wrapperspb.StringValue)
+	if err := s.RecvMsg(m); err != nil || m.Value != "secret" {
+		t.Fatal(m, err)
+	}
+	s.process.end(status.Error(codes.PermissionDenied, "no"))
+	if err := s.RecvMsg(m); status.Code(err) != codes.PermissionDenied || m.Value != "" {
+		t.Errorf("%v, %q", err, m.Value)
 	}
 }
