@@ -45,8 +45,8 @@ type clientStream struct {
 	failed  error // the error that it was finished with; nil for success
 	context *clientContext
 
-	apart   atomic.Bool           // the OnFinish functions run on a goroutine of their own
-	aborted atomic.Pointer[error] // what abort or abandon ends the RPC with; stored before own is cancelled
+	apart   atomic.Bool              // the OnFinish functions run on a goroutine of their own
+	aborted atomic.Pointer[abortion] // set before own is cancelled
 
 	next, prev *clientStream // in the channel's list, whose lock guards them
 }

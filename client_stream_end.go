@@ -12,7 +12,7 @@ import (
 
 // contextDone ends the RPC when its context ends.
 func (cs *clientStream) contextDone() {
-	cs.abort(status.FromContextError(cs.ctx.Err()).Err())
+	cs.abortFor(&abortion{status.FromContextError(cs.ctx.Err()).Err(), true})
 }
 
 // cancelled returns the status of an RPC whose context was cancelled before the RPC ended, and nil
@@ -32,41 +32,53 @@ func (cs *clientStream) cancelled() error {
 		}
 		return nil
 	}
-	cs.abort(status.FromContextError(context.Canceled).Err())
+	cs.abortFor(&abortion{status.FromContextError(context.Canceled).Err(), true})
 	cs.awaitEnd()
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	return cs.failed
 }
 
-// abort ends the RPC with err, unless it ends with another error already.
-func (cs *clientStream) abort(err error) {
-	err = cs.abortion(err)
-	cs.own.cancel() // ends the wait of a retry, which holds mu
-	stop(cs.current(), err)
-	cs.finishOnce(err)
+// abortion is why an RPC is ended before its end has come.
+type abortion struct {
+	err       error
+	ofContext bool // its context has ended: what has come before can still be received
 }
 
-// stop ends a with err. If that is because the context has ended, what has come before can still be received.
-func stop(a *attempt, err error) {
-	if isOfContext(err) {
+// abort ends the RPC with err, unless it ends with another error already.
+func (cs *clientStream) abort(err error) { cs.abortFor(&abortion{err: err}) }
+
+func (cs *clientStream) abortFor(why *abortion) {
+	why = cs.abortion(why)
+	cs.own.cancel() // ends the wait of a retry, which holds mu
+	cs.stop(cs.current(), why.err)
+	cs.finishOnce(why.err)
+}
+
+// stop ends a with err, with which the RPC ends.
+func (cs *clientStream) stop(a *attempt, err error) {
+	if cs.isOfContext(err) {
 		a.Stop(err)
 	} else {
 		a.Fail(err)
 	}
 }
 
-// isOfContext reports whether err, which an RPC was ended with, says that its context has ended.
-func isOfContext(err error) bool {
+// isOfContext reports whether the RPC ends with err because its context has ended. Another goroutine than that of
+// contextDone may be the first to notice: then err says so.
+func (cs *clientStream) isOfContext(err error) bool {
+	if why := cs.aborted.Load(); why != nil {
+		return why.ofContext
+	}
 	code := status.Code(err)
-	return code == codes.DeadlineExceeded || code == codes.Canceled && err != ErrClientConnClosing
+	return code == codes.DeadlineExceeded || code == codes.Canceled
 }
 
-// abortion returns the error of the first call of abort or abandon, which may be this one, with err. The
-// caller stores it before it cancels own: a goroutine that notices only the cancellation says how the RPC ends.
-func (cs *clientStream) abortion(err error) error {
-	cs.aborted.CompareAndSwap(nil, &err)
-	return *cs.aborted.Load()
+// abortion returns why, or what was given to an earlier call. The caller stores it before it cancels own: a
+// goroutine that notices only the cancellation says how the RPC ends.
+func (cs *clientStream) abortion(why *abortion) *abortion {
+	cs.aborted.CompareAndSwap(nil, why)
+	return cs.aborted.Load()
 }
 
 // abandon ends the RPC with err because its channel is closed. It runs none of the program's own code, as its
@@ -74,7 +86,7 @@ func (cs *clientStream) abortion(err error) error {
 // functions are told by another goroutine. So is all else if a retry is under way, which may run such code
 // while it holds mu, or if the RPC is hedged, as markLocked waits for its attempts.
 func (cs *clientStream) abandon(err error) {
-	err = cs.abortion(err)
+	err = cs.abortion(&abortion{err: err}).err
 	cs.own.cancel()
 	if cs.hedges != nil || !cs.mu.TryLock() {
 		go cs.abort(err)
@@ -105,14 +117,24 @@ func (cs *clientStream) finish(err error) error {
 		cs.awaitEnd()
 	}
 	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	switch code := status.Code(cs.failed); {
-	case code == codes.DeadlineExceeded, isOfContext(cs.failed) && status.Code(err) != codes.DeadlineExceeded:
+	failed := cs.failed
+	cs.mu.Unlock()
+	if failed == nil || cs.isOfContext(failed) && !isMistaken(failed, err, cs.gotTrailers()) {
 		return err
-	case cs.failed != nil:
-		return cs.failed
 	}
-	return err
+	return failed
+}
+
+// gotTrailers reports whether the server has said how the RPC ended.
+func (cs *clientStream) gotTrailers() bool {
+	a := cs.current()
+	return a.Stream != nil && a.Stream.GotTrailers()
+}
+
+// isMistaken reports whether err only says that the deadline has passed since the RPC was cancelled, which is cause.
+// See channel.Attempt.Result.
+func isMistaken(cause, err error, answered bool) bool {
+	return !answered && status.Code(err) == codes.DeadlineExceeded && status.Code(cause) == codes.Canceled
 }
 
 // finishOnce is finish for callers that report nothing to the program, and so need not wait for another
@@ -120,6 +142,9 @@ func (cs *clientStream) finish(err error) error {
 func (cs *clientStream) finishOnce(err error) bool {
 	if err == io.EOF {
 		err = nil
+	}
+	if why := cs.aborted.Load(); why != nil && err != nil && !why.follows(err, cs.gotTrailers()) {
+		err = why.err
 	}
 	cs.mu.Lock()
 	a, stop, first := cs.markLocked(err)
@@ -130,8 +155,12 @@ func (cs *clientStream) finishOnce(err error) bool {
 	return first
 }
 
-// markLocked records that the RPC ends with err, or with success if err is nil. An error of an RPC that abort
-// is about to end may only come of that, so the error that was given to abort takes its place. If first is
+// follows reports whether the RPC had failed with err before it was aborted. Any other error may only come of that.
+func (why *abortion) follows(err error, answered bool) bool {
+	return why.ofContext && (answered || status.Code(err) != codes.Canceled) && !isMistaken(why.err, err, answered)
+}
+
+// markLocked records that the RPC ends with err, or with success if err is nil. If first is
 // true, the caller must unlock mu and then call tellFinished with last, the last attempt, and stop, which ends
 // the watch of the context.
 func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, first bool) {
@@ -139,21 +168,12 @@ func (cs *clientStream) markLocked(err error) (last *attempt, stop func() bool, 
 		return nil, nil, false
 	}
 	cs.ending.Lock()
-	if cause := cs.aborted.Load(); cause != nil && err != nil && !isLater(*cause, err) {
-		err = *cause
-	}
 	cs.finished, cs.failed = true, err
 	if cs.hedges != nil {
 		cs.hedges.endLocked()
 	}
 	cs.commitLocked()
 	return cs.attempt, cs.stopWatch, true
-}
-
-// isLater reports whether cause is the end of the context, which came once the server's status err had arrived.
-func isLater(cause, err error) bool {
-	return isOfContext(cause) && status.Code(err) != codes.Canceled &&
-		(status.Code(cause) == codes.DeadlineExceeded || status.Code(err) != codes.DeadlineExceeded)
 }
 
 // tellFinished tells everybody of the end that markLocked recorded. The caller must not hold mu.
@@ -187,7 +207,7 @@ func (cs *clientStream) leave(err error) {
 func (cs *clientStream) settle(a *attempt, err error) {
 	defer cs.ending.Unlock()
 	if err != nil {
-		stop(a, err)
+		cs.stop(a, err)
 	}
 	defer cs.clientCall.conclude(a, err)
 	cs.end(a, err)

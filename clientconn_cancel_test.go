@@ -132,6 +132,7 @@ func (l *late) Err() error {
 // counts if that has come, too. What is not received leaves no buffer behind (TestMain).
 func TestLate(t *testing.T) {
 	own := status.Error(codes.Canceled, "the server's own")
+	ownDeadline := status.Error(codes.DeadlineExceeded, "a deadline of the server's own")
 	e := newEcho()
 	e.stream = func(ss ServerStream) error {
 		m := new(text)
@@ -148,12 +149,14 @@ func TestLate(t *testing.T) {
 			<-ss.Context().Done()
 		case "own":
 			return own
+		case "deadline":
+			return ownDeadline
 		}
 		return nil
 	}
 	cc := newTestClient(t, serve(t, e).addr)
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded, nil} {
-		for says, want := range map[string]error{"stay": status.FromContextError(cause).Err(), "own": own, "OK": io.EOF} {
+		for says, want := range map[string]error{"stay": status.FromContextError(cause).Err(), "own": own, "deadline": ownDeadline, "OK": io.EOF} {
 			for _, most := range []int{0, 1, 3} { // how often the client receives
 				if cause == nil && says == "stay" {
 					continue
@@ -186,5 +189,23 @@ func receiveLate(t *testing.T, cc *ClientConn, ctx *late, says string, want erro
 		if i < 2 && err != nil || i == 2 && (err == nil || err.Error() != want.Error()) {
 			t.Errorf("%v, %s, message %d: %v", ctx.err, says, i, err)
 		}
+	}
+}
+
+// TestAbortedAsCancelled: an RPC that is ended here with a status that contexts have, too, but whose context has not
+// ended, brings nothing more, and ends with that status.
+func TestAbortedAsCancelled(t *testing.T) {
+	e := newEcho()
+	e.stream = func(ss ServerStream) error { return ss.SendMsg(&text{Value: "unwanted"}) }
+	s, err := newTestClient(t, serve(t, e).addr).NewStream(testContext(t), bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cs := s.(*clientStream)
+	waitUntil(t, "the end", cs.gotTrailers)
+	want := status.Error(codes.Canceled, "full")
+	cs.abort(want)
+	if err := s.RecvMsg(new(text)); err == nil || err.Error() != want.Error() {
+		t.Errorf("%v, want %v", err, want)
 	}
 }
