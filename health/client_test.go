@@ -197,3 +197,23 @@ func TestRegistered(t *testing.T) {
 		t.Error("importing the package registers nothing")
 	}
 }
+
+// TestReportsNothingOnceEnded: what the server has said before the watch ended may still be received.
+func TestReportsNothingOnceEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := client{backoff: fixedBackoff{}}.watch(ctx, healthcheck.Params{
+		Service: "svc",
+		Open: func(context.Context, string) (healthcheck.Stream, error) {
+			cancel()
+			return &scriptedStream{script: script{statuses: []healthpb.HealthCheckResponse_ServingStatus{healthpb.HealthCheckResponse_SERVING}}, ctx: ctx}, nil
+		},
+		Report: func(s connectivity.State, _ error) {
+			if s != connectivity.Connecting {
+				t.Errorf("reports %v", s)
+			}
+		},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
