@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -51,10 +50,6 @@ var lateEnds = []struct {
 }{
 	{"deadline", probe.WithExpiry},
 	{"cancel", func(ctx context.Context) (context.Context, func()) { return context.WithCancel(ctx) }},
-	{"clock", func(ctx context.Context) (context.Context, func()) {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		return ctx, func() { <-ctx.Done(); cancel() }
-	}},
 }
 
 // lateProbes have a client take what has come only once its context has ended.
@@ -123,11 +118,9 @@ type lateEvents struct {
 }
 
 func (l *lateEvents) HandleRPC(ctx context.Context, s stats.RPCStats) {
-	if _, is := s.(*stats.InTrailer); is {
-		return // it comes beside the messages
-	}
-	if _, is := s.(*stats.InTrailer); is {
-		return // it comes beside the messages
+	switch s.(type) {
+	case *stats.OutPayload, *stats.InTrailer:
+		return // they come beside the answer
 	}
 	e := fmt.Sprintf("%T", s)
 	if end, ok := s.(*stats.End); ok {
@@ -177,10 +170,13 @@ func receiveLate(p *probe.P, s grpc.ClientStream) bool {
 	return err == nil
 }
 
-// atOnceProbes have a client cancel an RPC, and receive at once.
+// atOnceProbes have a client cancel an RPC, and receive at once. Messages have come; an end may just be on its way.
 func atOnceProbes() []probe.Probe {
 	var out []probe.Probe
 	for _, r := range replies {
+		if r.messages == 0 {
+			continue
+		}
 		out = append(out, probe.Probe{Name: "late/canceled at once, " + r.name, Run: func(p *probe.P) {
 			seen := make(map[string]bool)
 			for range 10 {
@@ -197,10 +193,8 @@ func atOnceProbes() []probe.Probe {
 				_, _ = l.Call(p.Context(), "afterwards")
 				cancel()
 				what := ""
-				for err == nil {
-					m := new(rig.Msg)
-					err = s.RecvMsg(m)
-					what += fmt.Sprintf("%q %v ", m.GetValue(), err)
+				for m := new(rig.Msg); err == nil && s.RecvMsg(m) == nil; {
+					what += m.GetValue()
 				}
 				seen[what] = true
 			}
