@@ -49,6 +49,13 @@ func (l *logged) take() (entries []*pb.GrpcLogEntry, types string) {
 // clientSink keeps what clients log.
 type clientSink struct{ logged }
 
+func newClientSink(t *testing.T) *clientSink {
+	s := &clientSink{}
+	binarylog.SetSink(s)
+	t.Cleanup(func() { binarylog.SetSink(nil) })
+	return s
+}
+
 func (s *clientSink) Write(e *pb.GrpcLogEntry) error {
 	if e.Logger == pb.GrpcLogEntry_LOGGER_CLIENT {
 		s.add(e)
@@ -60,9 +67,7 @@ func TestClientBinaryLog(t *testing.T) {
 	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
 		return
 	}
-	sink := &clientSink{}
-	binarylog.SetSink(sink)
-	defer binarylog.SetSink(nil)
+	sink := newClientSink(t)
 	e, _ := flaky(2, status.Error(codes.Unavailable, "not now"))
 	s := serve(t, e)
 	cc := newTestClient(t, s.addr, WithDefaultServiceConfig(retryConfig))
@@ -154,9 +159,7 @@ func TestClientBinaryLogOfDeadline(t *testing.T) {
 	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
 		return
 	}
-	sink := &clientSink{}
-	binarylog.SetSink(sink)
-	defer binarylog.SetSink(nil)
+	sink := newClientSink(t)
 	cc := newTestClient(t, serve(t, newEcho()).addr)
 	if err := call(testContext(t), cc, "x"); err != nil { // connects
 		t.Fatal(err)
@@ -198,9 +201,7 @@ func TestClientBinaryLogOfPause(t *testing.T) {
 	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
 		return
 	}
-	sink := &clientSink{}
-	binarylog.SetSink(sink)
-	defer binarylog.SetSink(nil)
+	sink := newClientSink(t)
 	e, _ := flaky(100, status.Error(codes.Unavailable, "not now"))
 	addr := serve(t, e).addr
 	later := strings.NewReplacer(`"0.001s"`, `"3600s"`, `"0.002s"`, `"3600s"`).Replace(retryConfig)
