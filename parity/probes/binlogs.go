@@ -235,7 +235,7 @@ func lastLogged(p *probe.P, call func(context.Context, *rig.Started)) {
 	binarylog.SetSink(sink)
 	s, _, _ := blocking(p)
 	s.Ready(p)
-	ctx, cancel := context.WithTimeout(p.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(p.Context(), time.Second)
 	defer cancel()
 	call(ctx, s)
 	probe.Settle(0)

@@ -360,7 +360,7 @@ func closeSendAtEnd(p *probe.P, end string, before bool) {
 	ctx, cancel := context.WithCancel(p.Context())
 	defer cancel()
 	if end == "deadline" {
-		ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
+		ctx, cancel = probe.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
 	}
 	stream, err := s.NewStream(ctx, rig.BidiDesc, rig.Bidi)
