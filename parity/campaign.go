@@ -159,13 +159,13 @@ func (c *campaign) print(r verdict.Report, kept verdict.Kept) {
 		switch {
 		case slices.Contains(r.Different, e.Name):
 			fmt.Printf("DIFFERENT %s %s\n", e.Name, c.opts.plus())
-			c.printDiff(e.Name)
+			c.printDiff(e.Name, c.opts.verbose)
 		case c.opts.verbose && slices.Contains(r.Kept, e.Name):
 			fmt.Printf("kept %s: %s %s\n", e.Name, kept.Reason(e.Name), c.opts.plus())
-			c.printDiff(e.Name)
+			c.printDiff(e.Name, true)
 		case c.opts.verbose:
 			fmt.Printf("same %s\n", e.Name)
-			c.printDiff(e.Name)
+			c.printDiff(e.Name, true)
 		}
 	}
 	c.races.print()
@@ -180,8 +180,12 @@ func (c *campaign) print(r verdict.Report, kept verdict.Kept) {
 	}
 }
 
-func (c *campaign) printDiff(name string) {
-	for _, line := range verdict.Diff(c.lines[published][name], c.lines[ours][name]) {
+func (c *campaign) printDiff(name string, whole bool) {
+	diff := verdict.Diff(c.lines[published][name], c.lines[ours][name])
+	if !whole {
+		diff = verdict.Brief(diff)
+	}
+	for _, line := range diff {
 		fmt.Println("    " + line)
 	}
 }

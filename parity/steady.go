@@ -39,7 +39,7 @@ func (s steadiness) print() bool {
 			steady = false
 			fmt.Printf("UNSTEADY %s: %s prints %d things\n", name, []string{"this module", "the published one"}[side], len(all))
 			for _, other := range all[1:] {
-				for _, line := range verdict.Diff(strings.Split(all[0], "\n"), strings.Split(other, "\n")) {
+				for _, line := range verdict.Brief(verdict.Diff(strings.Split(all[0], "\n"), strings.Split(other, "\n"))) {
 					fmt.Println("    " + line)
 				}
 			}

@@ -112,7 +112,7 @@ func (c *campaign) answer(ctx context.Context, e probe.Entry) []string {
 func printVaried(all []varied) {
 	for _, v := range all {
 		fmt.Printf("VARIES %s: %s\n", v.name, v.text)
-		for _, line := range v.diff {
+		for _, line := range verdict.Brief(v.diff) {
 			fmt.Println("    " + line)
 		}
 	}

@@ -2,7 +2,10 @@
 
 package verdict
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Diff returns the lines of both, each with a mark in front: "  " in both, "- " only in
 // theirs, "+ " only in ours.
@@ -22,6 +25,31 @@ func Diff(theirs, ours []string) []string {
 		default:
 			out = append(out, "+ "+ours[j])
 			j++
+		}
+	}
+	return out
+}
+
+// nearby is how many lines Brief keeps on each side of a difference.
+const nearby = 2
+
+// Brief shortens what Diff returns to the lines that differ, and those beside them.
+func Brief(diff []string) []string {
+	keep := make([]bool, len(diff))
+	for i, line := range diff {
+		if !strings.HasPrefix(line, "  ") {
+			for j := max(i-nearby, 0); j < min(i+nearby+1, len(diff)); j++ {
+				keep[j] = true
+			}
+		}
+	}
+	var out []string
+	for i, line := range diff {
+		switch {
+		case keep[i]:
+			out = append(out, line)
+		case i == 0 || keep[i-1]:
+			out = append(out, "  ...")
 		}
 	}
 	return out

@@ -100,6 +100,18 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+func TestBrief(t *testing.T) {
+	diff := []string{"  1", "  2", "  3", "- 4", "  5", "  6", "  7", "  8", "+ 9", "  10", "  11", "  12", "  13"}
+	got := Brief(diff)
+	want := []string{"  ...", "  2", "  3", "- 4", "  5", "  6", "  7", "  8", "+ 9", "  10", "  11", "  ..."}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Brief([]string{"  1", "  2"}); !slices.Equal(got, []string{"  ..."}) {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestShared(t *testing.T) {
 	got := Shared([]string{"a", "b", "c"}, []string{"c", "x", "a", "y"})
 	if !slices.Equal(got, []string{"a", "c"}) {
