@@ -26,7 +26,7 @@ const (
 	cpuLeast = 64 << 10               // bytes: where less was sent, connections and calls take the time
 
 	leftBase = 1 << 20 // bytes that may be left, for what grew and is kept
-	leftGo   = 600     // bytes more for each goroutine there was: the runtime keeps what describes it
+	leftGo   = 700     // bytes more for each goroutine there was: the runtime keeps what describes it, and how it waited
 )
 
 // judge says what is worse than it may be.

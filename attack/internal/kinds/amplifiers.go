@@ -86,6 +86,7 @@ var amplifierKinds = []Kind{
 	},
 	{
 		Name: "server/reflection/parts", Serve: reflectionServe, Extras: true, Short: true,
+		Spate:  64 * mib, // requests, their strings and the answers that repeat them; the published server takes a request in seconds
 		About:  "requests for a symbol of 30,000 parts, each of whose beginnings a registry looks for",
 		Attack: requestsOn(10, true, reflects, text(4, strings.Repeat("a.", 30_000)+"a")),
 	},
