@@ -179,12 +179,13 @@ func (b *lb) timedOut(t *fallbackTimer) {
 		b.timer = nil
 		due = b.list == nil && !b.fallback && !b.closed
 	}
+	within := b.config.fallback
 	if due {
-		logger.Infof("no list of servers within %v; what the resolver found is used", b.config.fallback)
 		b.fallback = true
 	}
 	b.mu.Unlock()
 	if due {
+		logger.Infof("no list of servers within %v; what the resolver found is used", within)
 		b.applyAndLog()
 	}
 }

@@ -2,7 +2,10 @@
 
 package outlierdetection
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // change is a SubConn whose health may have changed, so that its listener must be called.
 type change = *subConn
@@ -65,8 +68,8 @@ func (p *policy) startLocked(d time.Duration) {
 			r = p.intervalLocked(time.Now())
 		}
 		p.mu.Unlock()
+		defer tell(r.changes) // also if a logger or recorder ends the goroutine
 		r.record()
-		tell(r.changes)
 	})
 	p.timer = t
 }
@@ -102,7 +105,7 @@ func (p *policy) intervalLocked(now time.Time) round {
 		case e.over(now, p.config):
 			e.ejected.Store(false)
 			r.touched[e] = true
-			logger.Infof("endpoint %v is used again", e.addresses)
+			r.notef("endpoint %v is used again", e.addresses)
 		}
 	}
 	for sc := range p.subConns.All {
@@ -122,6 +125,11 @@ type round struct {
 	touched  map[*endpoint]bool
 	changes  []change  // whose listeners must be told
 	verdicts []verdict // in order, to be recorded
+	notes    []string  // to be logged
+}
+
+func (r *round) notef(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
 // verdict is what became of an outlier.
@@ -154,6 +162,6 @@ func (r *round) foundLocked(e *endpoint, method string, enforcement uint32) bool
 	e.ejected.Store(true)
 	r.out++
 	r.touched[e] = true
-	logger.Infof("endpoint %v is left out by its %s: %d of %d RPCs succeeded", e.addresses, method, e.ok, e.all)
+	r.notef("endpoint %v is left out by its %s: %d of %d RPCs succeeded", e.addresses, method, e.ok, e.all)
 	return true
 }

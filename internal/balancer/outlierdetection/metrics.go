@@ -28,8 +28,12 @@ var (
 	})
 )
 
-// record records the verdicts. The policy's mu must not be held: recorders are the program's.
+// record logs the notes, and records the verdicts. The policy's mu must not be held: loggers and recorders are the
+// program's.
 func (r *round) record() {
+	for _, note := range r.notes {
+		logger.Info(note)
+	}
 	for _, v := range r.verdicts {
 		if v.spared == "" {
 			ejectionsEnforced.Record(r.MetricsRecorder(), 1, r.target(), v.method, r.service)

@@ -3,6 +3,7 @@
 package client
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -214,6 +216,31 @@ func TestA57ResourceTimer(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		a.want("none")
 	})
+}
+
+// TestLoggerMayUseClient has a logger that asks the client for what operators look at.
+func TestLoggerMayUseClient(t *testing.T) {
+	l := &askingLogger{}
+	inWorld(t, one(""), Config{Logger: l}, func(w *world) {
+		l.client = w.Client
+		w.planes["p"].setDown(true)
+		a, _ := w.watch(parts, "a")
+		a.want("error control plane p (insecure) can't be reached: connection refused")
+		if want := "p (insecure) can't be reached: connection refused"; len(l.lines) != 1 || l.lines[0] != want {
+			t.Errorf("logged %q, want %q", l.lines, want)
+		}
+	})
+}
+
+type askingLogger struct {
+	grpclog.DepthLoggerV2
+	client *Client
+	lines  []string
+}
+
+func (l *askingLogger) WarningDepth(_ int, args ...any) {
+	l.client.Servers()
+	l.lines = append(l.lines, fmt.Sprint(args...))
 }
 
 func TestA57TimerOnce(t *testing.T) {

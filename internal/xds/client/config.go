@@ -19,7 +19,7 @@ type Config struct {
 	Dial func(*bootstrap.Server) (Transport, error)
 	// Metrics may be nil.
 	Metrics Metrics
-	// Logger may be nil.
+	// Logger may be nil. The Client holds no lock while it logs.
 	Logger grpclog.DepthLoggerV2
 
 	// DataErrors enables the handling of errors in resources that A88 defines.

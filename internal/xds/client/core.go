@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/serializer"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 )
@@ -44,16 +45,20 @@ func (c *Client) tell(w *watch, f func()) {
 	})
 }
 
-// logf logs what operators want to know. format must name the server, authority or resource.
+// logf logs what operators want to know. format must name the server, authority or resource. The program's
+// logger, which may do anything, is called where watchers are, without a lock.
 func (c *Client) logf(format string, args ...any) {
-	if c.config.Logger != nil {
-		c.config.Logger.InfoDepth(1, fmt.Sprintf(format, args...))
-	}
+	c.log(grpclog.DepthLoggerV2.InfoDepth, format, args)
 }
 
 func (c *Client) warnf(format string, args ...any) {
-	if c.config.Logger != nil {
-		c.config.Logger.WarningDepth(1, fmt.Sprintf(format, args...))
+	c.log(grpclog.DepthLoggerV2.WarningDepth, format, args)
+}
+
+func (c *Client) log(write func(l grpclog.DepthLoggerV2, depth int, args ...any), format string, args []any) {
+	if l := c.config.Logger; l != nil {
+		text := fmt.Sprintf(format, args...)
+		c.callbacks.Go(func() { write(l, 0, text) })
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +16,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials/tls/certprovider"
+	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/interop/testcerts"
 )
 
@@ -152,6 +155,36 @@ func TestClose(t *testing.T) {
 	if _, err := p.KeyMaterial(t.Context()); err == nil {
 		t.Error("no error after Close")
 	}
+}
+
+// TestLoggerCloses has a logger that closes the provider that cannot read its file any more.
+func TestLoggerCloses(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := files(t)
+		p, err := NewProvider(Options{RootFile: f.CA, RefreshDuration: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, writer(func() { p.Close() }), io.Discard))
+		if err := os.Remove(f.CA); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		if _, err := p.KeyMaterial(t.Context()); err == nil {
+			t.Error("it is not closed")
+		}
+	})
+}
+
+// writer is called for what is written.
+type writer func()
+
+func (w writer) Write(b []byte) (int, error) {
+	w()
+	return len(b), nil
 }
 
 func TestBadOptions(t *testing.T) {

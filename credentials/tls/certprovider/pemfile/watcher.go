@@ -101,24 +101,33 @@ type joined struct {
 	both            certprovider.KeyMaterial
 }
 
-// refresh reads the files, and schedules the next refresh after RefreshDuration.
+// refresh reads the files, schedules the next refresh, and logs what is wrong with the files. It holds no lock then: the
+// program's logger may close the provider.
 func (w *watcher) refresh() {
+	for _, err := range w.read() {
+		logger.Warning(err)
+	}
+}
+
+// read reads the files, and schedules the next refresh after RefreshDuration.
+func (w *watcher) read() (errs []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return
+		return nil
 	}
 	if w.identity != nil {
 		if err := w.readIdentity(); err != nil {
-			logger.Warningf("local certificate: %v", err)
+			errs = append(errs, fmt.Errorf("local certificate: %w", err))
 		}
 	}
 	if w.roots != nil {
 		if err := w.readRoots(); err != nil {
-			logger.Warningf("trusted certificates: %v", err)
+			errs = append(errs, fmt.Errorf("trusted certificates: %w", err))
 		}
 	}
 	w.timer = time.AfterFunc(w.opts.RefreshDuration, w.refresh)
+	return errs
 }
 
 func (w *watcher) readIdentity() error {
