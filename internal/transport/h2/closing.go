@@ -108,13 +108,16 @@ func (c *Conn) tellAll() {
 	if c.tracer() != nil {
 		c.traceClosed(err)
 	}
+	// All of it happens also if code of the program, such as a recorder, panics or ends the goroutine.
 	if h, ok := c.handler.(EndHandler); ok {
-		defer h.Told() // also if a Receiver panics
+		defer h.Told()
 	}
+	defer func() {
+		for s := range lost {
+			s.Receiver().OnAbort(&protocol.StreamError{Code: frame.InternalError, Cause: err})
+		}
+	}()
 	c.handler.Closed(err)
-	for s := range lost {
-		s.Receiver().OnAbort(&protocol.StreamError{Code: frame.InternalError, Cause: err})
-	}
 }
 
 // closeLater ends the connection with err after lastFlush, unless it has ended before. If there was

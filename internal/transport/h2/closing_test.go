@@ -299,6 +299,33 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
+// TestHandlerEndsGoroutine has a handler that calls runtime.Goexit: streams are told all the same.
+func TestHandlerEndsGoroutine(t *testing.T) {
+	for name, tt := range map[string]struct {
+		do   func(p *testPeer)
+		want []string
+	}{
+		"GOAWAY": {
+			func(p *testPeer) { p.send(goAway(1, http2.ErrCodeNo, "")) },
+			[]string{`goaway NO_ERROR ""`, "closed: error reading: " + errReaderLeft.Error(), "abort 1 error reading: " + errReaderLeft.Error()},
+		},
+		"end": {
+			func(p *testPeer) { p.nc.Close() },
+			[]string{"closed: error reading: EOF", "abort 1 error reading: EOF"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, protocol.Client, peerConfig{})
+				p.open(protocol.Frames{})
+				p.role.exits = true
+				tt.do(p)
+				p.wantTold(tt.want...)
+			})
+		})
+	}
+}
+
 // TestWriteErrorBeforeEnd expects the error of reading: it is chance whether a write is the first to fail.
 func TestWriteErrorBeforeEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -81,6 +81,7 @@ type testRole struct {
 	most     int
 	greedy   bool // streams consume at once what arrives
 	quiet    bool // write down nothing about streams
+	exits    bool // end the goroutine when there is a GOAWAY, or the connection has ended
 }
 
 func (r *testRole) Accept(b *protocol.HeaderBlock, end bool) (*Stream, error) {
@@ -153,9 +154,17 @@ func (r *testRole) GoAway(code frame.ErrCode, debug []byte) {
 	if !r.quiet {
 		r.add("goaway %v %q", code, debug)
 	}
+	if r.exits {
+		runtime.Goexit()
+	}
 }
 
-func (r *testRole) Closed(err error) { r.add("closed: %v", err) }
+func (r *testRole) Closed(err error) {
+	r.add("closed: %v", err)
+	if r.exits {
+		runtime.Goexit()
+	}
+}
 
 // testStream is one stream of a testRole.
 type testStream struct {

@@ -8,8 +8,19 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
+// errReaderLeft ends a connection whose reader was left by code of the program, such as a recorder: it has called
+// runtime.Goexit, as testing.T.FailNow does, or panicked.
+var errReaderLeft = errors.New("code of the program ended the goroutine that reads")
+
 // Run implements warm.Task: it reads until the connection ends or is parked.
 func (r *reader) Run() {
+	reads := true
+	defer func() {
+		if reads {
+			r.launchNext()
+			r.stop(errReaderLeft)
+		}
+	}()
 	r.activate(start)
 	err := r.in.act.failed
 	if err == nil {
@@ -19,6 +30,7 @@ func (r *reader) Run() {
 		r.restIdle()
 		err = r.read()
 	}
+	reads = false
 	if isParked(err) {
 		runAlong(err)
 		return
