@@ -207,6 +207,9 @@ func (l *link) checkAccounts() {
 		open++
 		upGiven, upWindows = upGiven+bytesOf(k.up[:k.sent])+largest(k.up), upWindows+65535+largest(k.up)
 		downGiven, downWindows = downGiven+bytesOf(k.down[:min(k.handlerSent, len(k.down))])+largest(k.down), downWindows+65535+largest(k.down)
+		if k.awaitsEnd() {
+			downWindows += largest(k.down) // the second message, which it has waited for before it takes the first
+		}
 		up += bytesOf(k.up[:k.handlerGot])
 		down += bytesOf(k.down[:k.got])
 		upNext += largest(k.up[k.handlerGot:])
