@@ -326,19 +326,6 @@ func TestHandlerEndsGoroutine(t *testing.T) {
 	}
 }
 
-// TestWriteErrorBeforeEnd expects the error of reading: it is chance whether a write is the first to fail.
-func TestWriteErrorBeforeEnd(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPeer(t, protocol.Client, peerConfig{})
-		s := p.open(protocol.Frames{})
-		p.self.out.set(func() { p.self.out.broken = errors.New("broken pipe") })
-		s.Send(message("x"))
-		synctest.Wait()
-		p.nc.CloseWrite()
-		p.wantTold("closed: error reading: EOF", "abort 1 error reading: EOF")
-	})
-}
-
 func TestReadErrors(t *testing.T) {
 	tests := []struct {
 		name string

@@ -61,8 +61,7 @@ func (e *ending) stopPatience() {
 
 // CauseOf returns the error that the streams are told after reading ended with err. That is the rule
 // that the peer broke, else the reason in the peer's GOAWAY, else the reason on our side, and only then
-// the system's error: that of reading, also if a write has failed before. Whether a write or a read finds a
-// connection broken first is chance, and programs look for one text.
+// the system's error.
 func (c *Conn) CauseOf(err error) error {
 	var ce *ConnError
 	var known *IOError
@@ -76,6 +75,8 @@ func (c *Conn) CauseOf(err error) error {
 		return e.goAwayCause
 	case c.life.exit == gone:
 		return ErrDrained
+	case e.writeErr != nil:
+		return e.writeErr
 	case errors.As(err, &known):
 		return known
 	}
