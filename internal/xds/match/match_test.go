@@ -176,18 +176,6 @@ func TestFraction(t *testing.T) {
 	}
 }
 
-func TestNoAllocations(t *testing.T) {
-	for _, s := range []string{`exact: "ab"`, `contains: "Ab" ignore_case: true`, `safe_regex { regex: "a.*c" }`} {
-		m, err := ParseString(text(t, &matcherv3.StringMatcher{}, s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := testing.AllocsPerRun(100, func() { m.Match("a longer text with ab and c") }); n != 0 {
-			t.Errorf("%v: %v allocations", m, n)
-		}
-	}
-}
-
 func FuzzString(f *testing.F) {
 	f.Add("a+|b", "aa")
 	f.Add("(", "x")
