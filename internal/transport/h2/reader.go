@@ -9,17 +9,21 @@ import (
 )
 
 // errReaderLeft ends a connection whose reader was left by code of the program, such as a recorder: it has called
-// runtime.Goexit, as testing.T.FailNow does, or panicked.
+// runtime.Goexit, as testing.T.FailNow does.
 var errReaderLeft = errors.New("code of the program ended the goroutine that reads")
 
 // Run implements warm.Task: it reads until the connection ends or is parked.
 func (r *reader) Run() {
 	reads := true
 	defer func() {
-		if reads {
-			r.launchNext()
-			r.stop(errReaderLeft)
+		if !reads {
+			return
 		}
+		if fault := recover(); fault != nil {
+			panic(fault) // which ends the process: a lock that stop takes may be held
+		}
+		r.launchNext()
+		r.stop(errReaderLeft)
 	}()
 	r.activate(start)
 	err := r.in.act.failed
