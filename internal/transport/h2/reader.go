@@ -16,14 +16,11 @@ var errReaderLeft = errors.New("code of the program ended the goroutine that rea
 func (r *reader) Run() {
 	reads := true
 	defer func() {
-		if !reads {
-			return
+		if reads {
+			// On its own goroutine: at a panic, which ends the process with nothing recovered, a lock that
+			// it takes may be held.
+			go r.quit(errReaderLeft)
 		}
-		if fault := recover(); fault != nil {
-			panic(fault) // which ends the process: a lock that stop takes may be held
-		}
-		r.launchNext()
-		r.stop(errReaderLeft)
 	}()
 	r.activate(start)
 	err := r.in.act.failed
@@ -39,6 +36,11 @@ func (r *reader) Run() {
 		runAlong(err)
 		return
 	}
+	r.quit(err)
+}
+
+// quit ends the connection, which nothing reads any longer.
+func (r *reader) quit(err error) {
 	r.launchNext()
 	r.stop(err)
 }
