@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/rpcconfig"
 	internalserviceconfig "google.golang.org/grpc/internal/serviceconfig"
 	"google.golang.org/grpc/resolver"
@@ -72,6 +73,8 @@ func (ch *Channel) apply(r *resolverWrapper, s resolver.State, sc *ServiceConfig
 	c := ch.config.Load()
 	if c.holds(sc) {
 		sc = c.ServiceConfig
+	} else if c.settled() != nil || sc != ch.opts.Fallback {
+		ch.node.Trace(channelz.Info, "Service config changed", nil) // gRFC A3: such an event must be traced
 	}
 	if selector == nil && (c == nil || c.selector == nil) {
 		ch.useConfig(r, sc, nil) // the first RPCs need not wait for the balancer
