@@ -101,6 +101,11 @@ func TestServerHandshakeDispatched(t *testing.T) {
 	defer nc.Close()
 	theirs := within(t, creds.got, "the handshake")
 	defer theirs.Close()
+	ts.mu.Lock()
+	for len(ts.handshakes) > 0 { // credentials pass the connection on before they return
+		ts.empty.Wait()
+	}
+	ts.mu.Unlock()
 	ts.Stop() // does not close what is not the server's any more
 	if _, err := theirs.Write([]byte{7}); err != nil {
 		t.Fatal(err)
