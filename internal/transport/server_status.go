@@ -43,7 +43,9 @@ func Failure(err error) error {
 		}
 		return WithoutDebugData(err)
 	}
-	if below, ok := errors.AsType[*h2.IOError](err); ok && !errors.Is(below.Err, io.EOF) {
+	if below, ok := errors.AsType[*h2.IOError](err); ok && errors.Is(below.Err, io.EOF) {
+		return below.Before
+	} else if ok {
 		return err
 	}
 	return nil

@@ -299,6 +299,24 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
+// TestWriteErrorBeforeEnd expects the text of the error of reading, and both errors: it is chance whether a write is the
+// first to fail.
+func TestWriteErrorBeforeEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPeer(t, protocol.Client, peerConfig{})
+		s := p.open(protocol.Frames{})
+		broken := errors.New("broken pipe")
+		p.self.out.set(func() { p.self.out.broken = broken })
+		s.Send(message("x"))
+		synctest.Wait()
+		p.nc.CloseWrite()
+		p.wantTold("closed: error reading: EOF", "abort 1 error reading: EOF")
+		if err := s.abort.Cause; !errors.Is(err, io.EOF) || !errors.Is(err, broken) {
+			t.Errorf("the cause %v has not both errors", err)
+		}
+	})
+}
+
 // TestHandlerEndsGoroutine has a handler that calls runtime.Goexit: streams are told all the same.
 func TestHandlerEndsGoroutine(t *testing.T) {
 	for name, tt := range map[string]struct {

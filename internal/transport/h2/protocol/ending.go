@@ -75,12 +75,12 @@ func (c *Conn) CauseOf(err error) error {
 		return e.goAwayCause
 	case c.life.exit == gone:
 		return ErrDrained
-	case e.writeErr != nil:
-		return e.writeErr
-	case errors.As(err, &known):
+	case errors.As(err, &known) && known.Op == "write":
 		return known
+	case known != nil:
+		err = known.Err
 	}
-	return &IOError{Op: "read", Err: err}
+	return &IOError{Op: "read", Err: err, Before: e.writeErr}
 }
 
 // DropCoder gives the encoder of header blocks back, at the end of the connection.

@@ -57,10 +57,20 @@ func (e *ConnError) Error() string {
 type IOError struct {
 	Op  string // "read" or "write"
 	Err error
+	// Before is the error of a write that failed before the read did; nil if none failed. Whether a write or a read finds a
+	// connection broken first is chance, and programs look for one text. The kind of the failure may be in either.
+	Before error
 }
 
 func (e *IOError) Error() string { return fmt.Sprintf("error %sing: %v", e.verb(), e.Err) }
-func (e *IOError) Unwrap() error { return e.Err }
+
+// Unwrap returns Err and Before, for errors.Is and errors.As.
+func (e *IOError) Unwrap() []error {
+	if e.Before == nil {
+		return []error{e.Err}
+	}
+	return []error{e.Err, e.Before}
+}
 
 func (e *IOError) verb() string {
 	if e.Op == "write" {
