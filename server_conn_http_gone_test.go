@@ -190,16 +190,55 @@ func TestServeHTTPStalledWrite(t *testing.T) {
 	}
 }
 
+// TestServeHTTPWhileSending: what sets headers and trailers does not wait for a Write that waits for the client's windows.
+func TestServeHTTPWhileSending(t *testing.T) {
+	w := &stalledWriter{wrapped: wrapped{header: http.Header{}}, began: make(chan struct{}), over: make(chan struct{})}
+	said := make(chan []error, 1)
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		go ss.SendMsg(&text{Value: "m"})
+		<-w.began
+		md := metadata.Pairs("a", "b")
+		ss.SetTrailer(md)
+		said <- []error{ss.SetHeader(md), ss.SendHeader(nil), SetSendCompressor(ss.Context(), "identity")}
+		return errors.New("enough")
+	}
+	s := NewServer()
+	s.RegisterService(&echoDesc, e)
+	r := grpcRequest()
+	r.URL.Path = "/test.Echo/Bidi"
+	done := make(chan struct{})
+	go func() {
+		s.ServeHTTP(w, r)
+		close(done)
+	}()
+	for i, err := range within(t, said, "what the handler is told") {
+		if err == nil {
+			t.Errorf("%d succeeds, though the headers are sent", i)
+		}
+	}
+	w.end()
+	within(t, done, "the end")
+	if got := w.header.Get(http.TrailerPrefix + "a"); got != "b" {
+		t.Errorf("the trailer is %q", got)
+	}
+	s.Stop()
+}
+
 // stalledWriter is a ResponseWriter whose client opens no window.
 type stalledWriter struct {
 	wrapped
-	over chan struct{}
-	cut  bool
+	began chan struct{} // closed by the first Write; nil: nobody wants to know
+	over  chan struct{}
+	cut   bool
 }
 
 func (w *stalledWriter) end() { close(w.over) }
 
 func (w *stalledWriter) Write([]byte) (int, error) {
+	if w.began != nil {
+		close(w.began)
+	}
 	<-w.over
 	return 0, errors.New("stream closed")
 }

@@ -44,8 +44,7 @@ func (s *HandlerStream) Serve() {
 	for {
 		for p, ok := h.next(); ok; p, ok = h.next() {
 			n := handedCost(&p)
-			// Send has set the headers, and no other goroutine writes.
-			if s.write(p) != nil {
+			if s.writeNext(p) != nil {
 				s.cancel() // the owner finds out, and ends the call
 			}
 			p.Data.Free()
@@ -59,9 +58,16 @@ func (s *HandlerStream) Serve() {
 	}
 }
 
+// writeNext writes what the owner has sent, after what a goroutine was sending when the call was handed over.
+func (s *HandlerStream) writeNext(p Payload) error {
+	s.out.Lock()
+	defer s.out.Unlock() // also if a middleware's ResponseWriter panics
+	return s.write(p)
+}
+
 func (s *HandlerStream) finishLast(st *status.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock() // also if a middleware's ResponseWriter panics
+	s.out.Lock()
+	defer s.out.Unlock()
 	s.finish(st)
 }
 

@@ -16,6 +16,21 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 	if err := s.SetHeader(md); err != nil {
 		return err
 	}
+	if s.HeaderSent() { // a Write that waits for the client may hold out
+		return errHeaderSent
+	}
+	s.out.Lock()
+	defer s.out.Unlock()
+	if err := s.claimHeaders(); err != nil {
+		return err
+	}
+	s.w.WriteHeader(http.StatusOK)
+	s.flush.Flush()
+	return nil
+}
+
+// claimHeaders sets the response headers, if SendHeader may send them. out is held.
+func (s *HandlerStream) claimHeaders() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.headers != headersUnsent || s.finished {
@@ -25,41 +40,64 @@ func (s *HandlerStream) SendHeader(md metadata.MD) error {
 		return errConnGone
 	}
 	s.setHeaders()
-	s.w.WriteHeader(http.StatusOK)
-	s.flush.Flush()
 	return nil
 }
 
 // Send does what ServerStream.Send does. net/http waits while the windows are used up, until the client
 // gives up.
 func (s *HandlerStream) Send(p Payload) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h := s.handed.Load(); h != nil && !s.finished && s.cold().spoilt == nil {
-		return s.send(h, p)
+	h := s.lock()
+	err := s.refusal()
+	if h != nil {
+		defer s.mu.Unlock()
+		if err == nil {
+			return s.send(h, p)
+		}
+		p.Data.Free()
+		return err
 	}
+	s.mu.Unlock()
+	defer s.out.Unlock()
 	defer p.Data.Free()
+	if err != nil {
+		return err
+	}
+	return s.write(p)
+}
+
+// lock takes mu, and before it out, unless it returns what the call was handed over to: sending must not wait then.
+func (s *HandlerStream) lock() *handedResponse {
+	if s.handed.Load() != nil {
+		s.mu.Lock()
+		return s.handed.Load()
+	}
+	s.out.Lock()
+	s.mu.Lock()
+	h := s.handed.Load()
+	if h != nil {
+		s.out.Unlock()
+	}
+	return h
+}
+
+// refusal returns why no message can be sent, or nil. mu is held.
+func (s *HandlerStream) refusal() error {
 	if s.finished {
 		if err := s.ctx.Err(); err != nil { // then the call has ended because of that
 			return s.sendError(err)
 		}
 		return errFinished
 	}
-	if s.cold().spoilt != nil {
-		return s.cold().spoilt.Err()
-	}
-	return s.write(p)
+	return s.cold().spoilt.Err()
 }
 
-// write sends a message. mu is held.
+// write sends a message, and may wait for the client. out is held.
 func (s *HandlerStream) write(p Payload) error {
 	if err := s.beginWrite(); err != nil {
 		return err
 	}
 	defer s.endWrite()
-	if s.headers == headersUnsent {
-		s.setHeaders()
-	}
+	s.needHeaders()
 	prefix := grpcwire.Prefix(p.Compressed, uint32(p.Data.Len()))
 	if _, err := s.w.Write(prefix[:]); err != nil {
 		return s.writeError(err)
@@ -71,6 +109,15 @@ func (s *HandlerStream) write(p Payload) error {
 	}
 	s.flush.Flush()
 	return nil
+}
+
+// needHeaders sets the response headers, unless they are set. out is held.
+func (s *HandlerStream) needHeaders() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.headers == headersUnsent {
+		s.setHeaders()
+	}
 }
 
 // writeError returns the status for a response that net/http gave up with err.
@@ -87,14 +134,17 @@ func (s *HandlerStream) writeError(err error) error {
 // Reply sends the one message of a unary call and ends it.
 func (s *HandlerStream) Reply(p Payload) error {
 	defer p.Data.Free()
+	s.out.Lock()
+	defer s.out.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.finished {
+	finished, spoilt := s.finished, s.cold().spoilt
+	s.mu.Unlock()
+	if finished {
 		return errFinished
 	}
-	if s.cold().spoilt != nil {
+	if spoilt != nil {
 		s.finish(nil)
-		return s.cold().spoilt.Err()
+		return spoilt.Err()
 	}
 	if err := s.write(p); err != nil {
 		s.finish(status.Convert(err))
@@ -106,26 +156,25 @@ func (s *HandlerStream) Reply(p Payload) error {
 
 // Finish ends the call with st; nil stands for OK.
 func (s *HandlerStream) Finish(st *status.Status) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.finished {
-		return errFinished
+	h := s.lock()
+	finished := s.finished
+	s.mu.Unlock()
+	if h == nil {
+		defer s.out.Unlock()
 	}
-	if h := s.handed.Load(); h != nil {
+	switch {
+	case finished:
+		return errFinished
+	case h != nil:
 		return h.finish(st)
 	}
 	s.finish(st)
 	return nil
 }
 
-// finish sets the trailers, which net/http sends when its handler returns. mu is
-// held.
+// finish sets the trailers, which net/http sends when its handler returns. out is held.
 func (s *HandlerStream) finish(st *status.Status) {
-	s.finished = true
-	st = s.decideLocked(st)
-	if s.headers == headersUnsent {
-		s.setHeaders()
-	}
+	st = s.settle(st)
 	s.flush.Flush() // what is set from here on goes into the trailers
 	h := s.w.Header()
 	// Details that can't be encoded are left out.
@@ -142,6 +191,18 @@ func (s *HandlerStream) finish(st *status.Status) {
 			addHTTP(h, http.TrailerPrefix, pair{k, vs})
 		}
 	}
+}
+
+// settle ends the call. It returns the status for the trailers, in which nothing changes any more, and sets the response
+// headers, unless they are set. out is held.
+func (s *HandlerStream) settle(st *status.Status) *status.Status {
+	s.mu.Lock()
+	defer s.mu.Unlock() // also if a middleware's ResponseWriter panics
+	s.finished = true
+	if s.headers == headersUnsent {
+		s.setHeaders()
+	}
+	return s.decideLocked(st)
 }
 
 // setHeaders sets the response headers, which net/http sends with the first byte of the body, or when it is

@@ -35,14 +35,15 @@ type HandlerStream struct {
 
 	stopped atomic.Bool                    // by Cancel
 	handed  atomic.Pointer[handedResponse] // nil: the call was not handed over
-	gate    sync.Mutex                     // held while interrupt uses the response; taken after mu
+	out     sync.Mutex                     // held while the response is used, which may wait for the client; taken before mu
+	gate    sync.Mutex                     // held while interrupt uses the response; taken after out, never with mu
 	writing bool                           // a Write is under way; guarded by gate
 	cutter  *time.Timer                    // ends that Write; nil: nothing does yet; guarded by gate
 	gone    bool                           // the response must not be used; guarded by gate
 	timeout grpcwire.Timeout               // of the request
 	drain   context.Context                // ends when the server begins to drain
 
-	reply // its mu guards what follows mu there, and the response
+	reply // its mu guards what follows mu there, and the response's headers until they are sent
 }
 
 // NewHandlerStream makes a call from the request r. If r is not a gRPC call, it answers r with an error and
@@ -276,9 +277,11 @@ func (s *HandlerStream) Recv() (grpcwire.Message, error) { return s.body.recv() 
 // Release is called after the end of the call. The stream does not touch the request and the response after
 // it.
 func (s *HandlerStream) Release() {
+	s.out.Lock() // after a Write that is under way
 	s.mu.Lock()
 	s.finished = true
 	s.mu.Unlock()
+	s.out.Unlock()
 	s.gate.Lock()
 	s.gone = true
 	s.gate.Unlock()
