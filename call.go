@@ -147,6 +147,7 @@ func (u *unaryCall) hedged() bool {
 
 // runInTurn makes one attempt after the other.
 func (u *unaryCall) runInTurn(req, reply any) error {
+	var reached *transport.ClientStream // of the last attempt that reached a server; nil: none did
 	for {
 		u.attempt = attempt{}
 		err := u.try(req, reply)
@@ -159,6 +160,11 @@ func (u *unaryCall) runInTurn(req, reply any) error {
 		}
 		u.reclaim(again.Retry)
 		u.end(&u.attempt, err)
+		if s := u.attempt.Stream; s != nil {
+			reached = s
+		} else if reached != nil { // call options tell of that one, but the log has nothing of an attempt that did not count
+			u.attempt.Stream, u.attempt.superseded = reached, true
+		}
 		if !again.Retry {
 			return again.Explain(err)
 		}
@@ -229,7 +235,8 @@ type attempt struct {
 	decompressor encoding.Compressor // of the last message; nil: none yet
 	seen         telemetry.Attempt   // nil: no plugin looks at it
 	begun        time.Time           // the BeginTime that stats handlers were told
-	headerTold   atomic.Bool
+	telling      sync.Mutex          // held while handlers are told of the response headers
+	headerTold   atomic.Bool         // set with telling
 	gotMessage   bool
 	superseded   bool // another attempt was to follow, so its response is not the RPC's
 	replySound   bool // the only reply can be decoded, or the end has come: see clientStream.arm

@@ -294,6 +294,7 @@ func (cs *clientStream) send(msg any, out outMessage) error {
 		case err == nil && (!keep || cs.keep(a, sentMessage{out: out, msg: msg})):
 			cs.tellSent(a, msg, size)
 			cs.logSent(size)
+			cs.tryTellIn(a)
 			return nil
 		case err == nil:
 			continue // there is another attempt by now, which needs the message too
@@ -327,6 +328,7 @@ func (cs *clientStream) CloseSend() error {
 			return nil
 		}
 		_ = a.Stream.CloseSend() // the receiver will find out
+		cs.tryTellIn(a)
 		if !keep || cs.keepEnd(a) {
 			return nil
 		}

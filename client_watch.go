@@ -134,11 +134,29 @@ func (w *clientWatch) awaitIn(a *attempt) {
 	}
 }
 
-// tellIn reports the response headers, once, if they have arrived.
+// tellIn reports the response headers, once, if they have arrived. If somebody else is about to, it waits: whatever is
+// told next comes after them.
 func (w *clientWatch) tellIn(a *attempt) {
-	if !w.observed() || !a.Stream.GotHeaders() || a.headerTold.Swap(true) {
+	if w.observed() && !a.headerTold.Load() {
+		a.telling.Lock()
+		defer a.telling.Unlock()
+		w.tellInLocked(a)
+	}
+}
+
+// tryTellIn is tellIn, but does not wait. Senders call it: programs may not receive for a long time.
+func (w *clientWatch) tryTellIn(a *attempt) {
+	if w.observed() && !a.headerTold.Load() && a.telling.TryLock() {
+		defer a.telling.Unlock()
+		w.tellInLocked(a)
+	}
+}
+
+func (w *clientWatch) tellInLocked(a *attempt) {
+	if a.headerTold.Load() || !a.Stream.GotHeaders() {
 		return
 	}
+	defer a.headerTold.Store(true) // also if a handler panics
 	md := a.Stream.Header()
 	w.log.ServerHeader(md, a.Stream.Client().Peer().Addr)
 	if len(w.stats) > 0 {
@@ -151,12 +169,13 @@ func (w *clientWatch) tellIn(a *attempt) {
 	}
 }
 
-// tellResponse reports headers and trailers that were not reported yet.
+// tellResponse reports headers and trailers that were not reported yet. It does not wait for a handler that is being told
+// of the headers, which may take what time it likes: the RPC may have been cancelled meanwhile.
 func (w *clientWatch) tellResponse(a *attempt) {
 	if a.Stream == nil || len(w.stats) == 0 {
 		return
 	}
-	w.tellIn(a)
+	w.tryTellIn(a)
 	if n := a.Stream.TrailerWireLength(); n > 0 {
 		w.stats.emit(a.ctx, &stats.InTrailer{Client: true, WireLength: n, Trailer: a.Stream.Trailer()})
 	}
@@ -212,7 +231,7 @@ func (w *clientWatch) logEnd(ctx context.Context, a *attempt, err error) {
 		trailer metadata.MD
 	)
 	if a != nil && a.Stream != nil && !a.superseded { // gRFC A16 logs nothing of attempts that do not count
-		w.tellIn(a)
+		w.tryTellIn(a)
 		server, trailer = a.Stream.Client().Peer().Addr, a.Stream.Trailer()
 	}
 	answered := trailer != nil && a.Stream.GotTrailers()

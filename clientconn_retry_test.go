@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
@@ -54,6 +55,22 @@ func flaky(n int64, err error) (*echo, *atomic.Int64) {
 		return plain.stream(ss)
 	}
 	return e, &seen
+}
+
+// TestRetryThatReachesNobody: call options tell of the last attempt that a server has answered, also if the one after it
+// fails before it has a stream.
+func TestRetryThatReachesNobody(t *testing.T) {
+	e := newEcho()
+	e.unary = func(ctx context.Context, _ *text) (*text, error) {
+		return nil, errors.Join(SetTrailer(ctx, metadata.Pairs("a", "b")), status.Error(codes.Unavailable, "not now"))
+	}
+	cc := newTestClient(t, serve(t, e).addr, WithDefaultServiceConfig(retryConfig))
+	var md metadata.MD
+	var p peer.Peer
+	err := cc.Invoke(testContext(t), unaryMethod, new(text), new(text), PerRPCCredentials(&tokenOnce{}), Trailer(&md), Peer(&p))
+	if err == nil || fmt.Sprint(md["a"]) != "[b]" || p.Addr == nil {
+		t.Errorf("%v; the trailer is %v, the peer %v", err, md, p.Addr)
+	}
 }
 
 func TestRetryUnary(t *testing.T) {
