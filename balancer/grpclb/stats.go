@@ -18,14 +18,22 @@ type callStats struct {
 	started, finished        int64 // started is negative after a report to the stream of picks that no RPC has used
 	failedToSend, knownCalls int64
 	dropped                  map[string]int64 // by token
+	tokens                   int              // how much of maxTokens these use
 }
+
+// maxTokens limits the memory, in bytes, that the tokens of dropped RPCs use until a report: a balancer may name others
+// again and again, and never ask for a report. A token counts as its length plus tokenCost.
+const (
+	maxTokens = 256 << 10
+	tokenCost = 64
+)
 
 // begin forgets the counts: they do not belong to the stream that begins.
 func (s *callStats) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stream++
-	s.started, s.finished, s.failedToSend, s.knownCalls, s.dropped = 0, 0, 0, 0, nil
+	s.started, s.finished, s.failedToSend, s.knownCalls, s.dropped, s.tokens = 0, 0, 0, 0, nil, 0
 }
 
 // start returns what end needs to know.
@@ -36,14 +44,21 @@ func (s *callStats) start() (stream int) {
 	return s.stream
 }
 
-// drop counts an RPC that the policy drops, as started and as finished.
+// drop counts an RPC that the policy drops, as started and as finished, and its token, unless that is new and maxTokens is
+// reached.
 func (s *callStats) drop(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.started++
 	s.finished++
-	if s.dropped == nil {
-		s.dropped = make(map[string]int64)
+	if _, known := s.dropped[token]; !known {
+		if s.tokens+len(token)+tokenCost > maxTokens {
+			return
+		}
+		s.tokens += len(token) + tokenCost
+		if s.dropped == nil {
+			s.dropped = make(map[string]int64)
+		}
 	}
 	s.dropped[token]++
 }
@@ -80,6 +95,6 @@ func (s *callStats) take() (out *lbpb.ClientStats, zero bool) {
 	for token, n := range s.dropped {
 		out.CallsFinishedWithDrop = append(out.CallsFinishedWithDrop, &lbpb.ClientStatsPerToken{LoadBalanceToken: token, NumCalls: n})
 	}
-	s.started, s.finished, s.failedToSend, s.knownCalls, s.dropped = min(s.started, 0), 0, 0, 0, nil
+	s.started, s.finished, s.failedToSend, s.knownCalls, s.dropped, s.tokens = min(s.started, 0), 0, 0, 0, nil, 0
 	return out, out.NumCallsStarted == 0 && out.NumCallsFinished == 0
 }

@@ -4,6 +4,8 @@ package grpclb
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/balancer"
@@ -47,5 +49,25 @@ func TestUnusedPickOfEarlierStream(t *testing.T) {
 	s.end(s.start(), balancer.DoneInfo{Err: errors.New("the deadline")})
 	if out, _ := s.take(); out.NumCallsStarted != 1 || out.NumCallsFinished != 1 {
 		t.Error(out)
+	}
+}
+
+// TestTokensOfDropsAreBounded: a balancer that names other tokens again and again, and asks for no report, makes the
+// client hold maxTokens of them.
+func TestTokensOfDropsAreBounded(t *testing.T) {
+	var s callStats
+	token := strings.Repeat("x", 1000)
+	for i := range 1000 {
+		s.drop(fmt.Sprint(i) + token)
+	}
+	if n := len(s.dropped); n < 200 || n > maxTokens/len(token) {
+		t.Errorf("%d tokens are held", n)
+	}
+	if r, _ := s.take(); r.GetNumCallsFinished() != 1000 {
+		t.Errorf("%d RPCs are reported", r.GetNumCallsFinished())
+	}
+	s.drop("again")
+	if r, _ := s.take(); len(r.GetCallsFinishedWithDrop()) != 1 {
+		t.Error("after a report there is no place")
 	}
 }

@@ -30,7 +30,7 @@ var areas = []area{
 	{"message", slices.Concat(compressionProbes(), codecProbes())},
 	{"stream", slices.Concat(streamProbes, turnProbes, stageProbes(), orderProbes, haltProbes(), failureProbes(), sendingProbes(), earlyProbes(), lateProbes(), atOnceProbes())},
 	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes(), stumbleProbes(), scopeProbes(), updateProbes())},
-	{"xds", slices.Concat(xdsProbes(), xdsRouteProbes(), xdsResourceProbes(), xdsActionProbes(), xdsServingProbes(), xdsGuardProbes(), xdsAskProbes(), hostProbes())},
+	{"xds", slices.Concat(xdsProbes(), xdsRouteProbes(), xdsResourceProbes(), xdsActionProbes(), xdsRetries(), xdsServingProbes(), xdsGuardProbes(), xdsAskProbes(), hostProbes())},
 	{"secret", slices.Concat(secretProbes(), lateTokenProbes(), fetchProbes())},
 	{"outsider", slices.Concat(nameProbes(), outsiderProbes(), nameKindProbes(), moreProxyProbes(), grpclbProbes(), routeLookupProbes())},
 	{"report", reportProbes},

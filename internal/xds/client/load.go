@@ -67,7 +67,10 @@ type ClusterLoad struct {
 
 	mu         sync.RWMutex
 	drops      map[string]*atomic.Uint64 // by category
+	categories int                       // how much of maxNames these use
 	localities map[LocalityKey]*localityCounts
+	places     int             // how much of maxLocalities these use
+	unreported *localityCounts // of all for which maxLocalities leaves no place; nil: there are none
 }
 
 // Dropped counts an RPC that was dropped. The category is empty if the circuit breaker dropped it.
@@ -87,12 +90,18 @@ func (c *ClusterLoad) Dropped(category string) {
 	}
 }
 
-// droppedFirst is Dropped for the first RPC of a category since the last report.
+// droppedFirst is Dropped for the first RPC of a category since the last report. Once the categories reach maxNames, it
+// counts RPCs of new ones as dropped without a category.
 func (c *ClusterLoad) droppedFirst(category string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.drops[category]
 	if n == nil {
+		if c.categories+len(category)+nameCost > maxNames {
+			c.uncategorized.Add(1)
+			return
+		}
+		c.categories += len(category) + nameCost
 		if c.drops == nil {
 			c.drops = make(map[string]*atomic.Uint64)
 		}
@@ -164,7 +173,12 @@ func (c *ClusterLoad) take() (r clusterReport) {
 		r.drops[category] = n.Load()
 		r.dropped += r.drops[category]
 	}
-	c.drops = nil
+	c.drops, c.categories = nil, 0
+	if c.unreported != nil {
+		if _, closed := c.unreported.take(); closed { // then localities ask anew for counters
+			c.unreported = nil
+		}
+	}
 	for key, n := range c.localities {
 		report, closed := n.take()
 		if !report.isEmpty() {
@@ -173,6 +187,7 @@ func (c *ClusterLoad) take() (r clusterReport) {
 		}
 		if closed {
 			delete(c.localities, key)
+			c.places -= key.cost()
 		}
 	}
 	return r

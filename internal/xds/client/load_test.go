@@ -5,6 +5,7 @@ package client
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -157,5 +158,48 @@ func TestNobodyAsksForReports(t *testing.T) {
 				t.Errorf("%d clusters are left, %d of them released", len(loads.clusters), loads.released)
 			}
 		})
+	}
+}
+
+// TestNamesWithinAClusterAreBounded: a control plane that names other categories and localities again and again, and asks
+// for no report, makes the client hold so many of them. After reports there is a place for each.
+func TestNamesWithinAClusterAreBounded(t *testing.T) {
+	var l Loads
+	c, release := l.Cluster("c", "")
+	defer release()
+	long := strings.Repeat("x", 10_000)
+	count := func(name string) *LocalityLoad {
+		c.Dropped(name)
+		load := c.Locality(LocalityKey{Zone: name})
+		load.Started()
+		return load
+	}
+	var last *LocalityLoad
+	for i := range 1000 {
+		if last != nil {
+			last.Finished(false)
+		}
+		last = count(fmt.Sprint(i) + long)
+	}
+	if n := len(c.drops) * len(long); n < maxNames/2 || n > maxNames {
+		t.Errorf("categories use %d bytes", n)
+	}
+	if n := len(c.localities) * len(long); n < maxLocalities/2 || n > maxLocalities {
+		t.Errorf("localities use %d bytes", n)
+	}
+	if r := l.take(nil); r[0].dropped != 1000 {
+		t.Errorf("%d dropped RPCs are reported", r[0].dropped)
+	}
+	last.Finished(false) // on counters that are in no report
+	for range 2 {
+		l.take(nil)
+	}
+	if c.unreported != nil || len(c.localities) != 0 || c.places != 0 || c.categories != 0 {
+		t.Errorf("held after reports: %d localities, %d and %d bytes", len(c.localities), c.places, c.categories)
+	}
+	last.Started()
+	last.Finished(true)
+	if r := l.take(nil); len(r) != 1 || len(r[0].localities) != 1 || r[0].localities[0].failed != 1 {
+		t.Errorf("reported: %v", r)
 	}
 }

@@ -16,6 +16,11 @@ type LocalityKey struct {
 	Metrics string
 }
 
+// cost is how much of maxLocalities the locality uses, in bytes.
+func (k *LocalityKey) cost() int {
+	return len(k.Region) + len(k.Zone) + len(k.SubZone) + len(k.Metrics) + localityCost
+}
+
 // LocalityLoad counts the RPCs of one locality. The counters themselves are the cluster's: several LocalityLoad may
 // count with the same ones, which are there only while there is something to report.
 type LocalityLoad struct {
@@ -38,19 +43,33 @@ func (l *LocalityLoad) Started() {
 	}
 }
 
-// start counts the start of an RPC, and returns the counters of its locality.
+// start counts the start of an RPC, and returns the counters of its locality. Once the localities reach maxLocalities, those
+// of new ones are in no report.
 func (c *ClusterLoad) start(key LocalityKey) *localityCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.localities[key]
 	if n == nil {
-		if c.localities == nil {
-			c.localities = make(map[LocalityKey]*localityCounts)
-		}
-		n = new(localityCounts)
-		c.localities[key] = n
+		n = c.add(key)
 	}
-	n.start() // those in the map are not closed
+	n.start() // those in the map, and unreported, are not closed
+	return n
+}
+
+// add makes the counters of a locality. c.mu is held.
+func (c *ClusterLoad) add(key LocalityKey) *localityCounts {
+	if c.places+key.cost() > maxLocalities {
+		if c.unreported == nil {
+			c.unreported = new(localityCounts)
+		}
+		return c.unreported
+	}
+	c.places += key.cost()
+	if c.localities == nil {
+		c.localities = make(map[LocalityKey]*localityCounts)
+	}
+	n := new(localityCounts)
+	c.localities[key] = n
 	return n
 }
 
@@ -92,6 +111,13 @@ const closedCount = math.MinInt64 / 2
 const (
 	maxNames = 256 << 10
 	nameCost = 64
+)
+
+// maxLocalities limits the memory, in bytes, that the localities of a cluster use until a report: the control plane may
+// name others again and again, and never ask for a report. A locality counts as its names plus localityCost.
+const (
+	maxLocalities = 4 << 20
+	localityCost  = 400
 )
 
 // TopMetric is a backend metric that has its own field in reports (A85).

@@ -13,6 +13,7 @@ import (
 
 // RetryPolicy says when RPCs are retried (A44). The backoff doubles each time.
 type RetryPolicy struct {
+	// Codes is empty if the policy has no condition that gRPC knows: then RPCs are not retried.
 	Codes map[codes.Code]bool
 	// MaxAttempts includes the first attempt. It is from 2 to 5.
 	MaxAttempts                int
@@ -22,7 +23,7 @@ type RetryPolicy struct {
 // maxAttempts is the limit of A6.
 const maxAttempts = 5
 
-// readRetry returns nil if the policy has no condition that gRPC knows.
+// readRetry returns nil for no policy.
 func readRetry(in *routev3.RetryPolicy) (*RetryPolicy, error) {
 	if in == nil {
 		return nil, nil
@@ -41,9 +42,6 @@ func readRetry(in *routev3.RetryPolicy) (*RetryPolicy, error) {
 		if err := out.readBackoff(in.GetRetryBackOff()); err != nil {
 			return nil, at("retry_back_off", err)
 		}
-	}
-	if len(out.Codes) == 0 {
-		return nil, nil
 	}
 	return out, nil
 }

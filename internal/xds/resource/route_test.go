@@ -212,8 +212,8 @@ func TestA42HashPolicies(t *testing.T) {
 func TestA44Retry(t *testing.T) {
 	retry := func(fields string) string { return `retry_policy { ` + fields + ` }` }
 	for text, want := range map[string]*RetryPolicy{
-		`retry_on: ""`: nil,
-		`retry_on: "5xx,reset" num_retries { value: 3 }`: nil,
+		`retry_on: ""`: {map[codes.Code]bool{}, 2, 25 * time.Millisecond, 250 * time.Millisecond},
+		`retry_on: "5xx,reset" num_retries { value: 3 }`: {map[codes.Code]bool{}, 4, 25 * time.Millisecond, 250 * time.Millisecond},
 		`retry_on: "cancelled"`:                          {map[codes.Code]bool{codes.Canceled: true}, 2, 25 * time.Millisecond, 250 * time.Millisecond},
 		`retry_on: " Unavailable,internal,resource-exhausted, deadline-exceeded" num_retries { value: 9 } retry_back_off { base_interval { nanos: 1000 } max_interval { nanos: 2000 } }`: {
 			map[codes.Code]bool{codes.Unavailable: true, codes.Internal: true, codes.ResourceExhausted: true, codes.DeadlineExceeded: true}, 5, time.Millisecond, time.Millisecond,
@@ -227,7 +227,11 @@ func TestA44Retry(t *testing.T) {
 	}
 	vh := &parseRoutes(t, plain(t), host(retry(`retry_on: "internal"`)+`
 		routes { match { prefix: "" } route { cluster: "c" } }
-		routes { match { prefix: "" } route { cluster: "c" retry_policy { retry_on: "cancelled" } } }`)).VirtualHosts[0]
+		routes { match { prefix: "" } route { cluster: "c" retry_policy { retry_on: "cancelled" } } }
+		routes { match { prefix: "" } route { cluster: "c" retry_policy { retry_on: "5xx" } } }`)).VirtualHosts[0]
+	if p := vh.RetryOf(&vh.Routes[2]); p != nil {
+		t.Errorf("a route whose policy has no condition of gRPC's: %v", p)
+	}
 	if !vh.RetryOf(&vh.Routes[0]).Codes[codes.Internal] || !vh.RetryOf(&vh.Routes[1]).Codes[codes.Canceled] {
 		t.Error("the wrong policy")
 	}

@@ -168,12 +168,17 @@ func (t *Route) ClusterIndex(r *Request) int {
 	return i
 }
 
-// RetryOf returns the retry policy for a route of the host, or nil if there is none (A44).
+// RetryOf returns the retry policy for a route of the host, or nil if there is none (A44). A policy of the route replaces
+// that of the host also if it retries nothing.
 func (h *VirtualHost) RetryOf(t *Route) *RetryPolicy {
-	if t.Retry != nil {
-		return t.Retry
+	p := t.Retry
+	if p == nil {
+		p = h.Retry
 	}
-	return h.Retry
+	if p == nil || len(p.Codes) == 0 {
+		return nil
+	}
+	return p
 }
 
 // OverrideOf returns the most specific override for a filter, or nil if there is none (A39). w may be

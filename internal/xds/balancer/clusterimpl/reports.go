@@ -12,6 +12,7 @@ import (
 // reports are the load reports about a cluster. A nil reports means that there are none.
 type reports struct {
 	server  string // bootstrap.Server.Key of the server
+	cluster string
 	service string
 	load    *client.ClusterLoad
 	release func()
@@ -24,13 +25,13 @@ func (r *reports) update(name string, c *resource.Cluster, to *xdsclient.Client)
 		return nil
 	}
 	server := c.LRS.Key()
-	if r != nil && server == r.server && c.EDSServiceName == r.service {
+	if r != nil && server == r.server && name == r.cluster && c.EDSServiceName == r.service {
 		return r
 	}
 	defer r.stop() // after ReportLoad: what has been counted is lost once nobody reports to the server
 	loads, stop := to.ReportLoad(c.LRS)
 	load, release := loads.Cluster(name, c.EDSServiceName)
-	return &reports{server, c.EDSServiceName, load, func() {
+	return &reports{server, name, c.EDSServiceName, load, func() {
 		release()
 		stop()
 	}}

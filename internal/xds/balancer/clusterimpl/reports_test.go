@@ -49,3 +49,23 @@ func TestReportsGoOn(t *testing.T) {
 		}
 	})
 }
+
+// TestReportsOfAnotherCluster: a policy that is led to another cluster counts for that.
+func TestReportsOfAnotherCluster(t *testing.T) {
+	b, err := bootstrap.Parse([]byte(`{"xds_servers":[{"server_uri":"p","channel_creds":[{"type":"insecure"}]}]}`), bootstrap.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &xdsclient.Client{Client: client.New(client.Config{Bootstrap: b, Dial: func(*bootstrap.Server) (client.Transport, error) {
+		return nil, errors.New("nobody is there")
+	}})}
+	defer c.Close()
+	var r *reports
+	r = r.update("a", &resource.Cluster{Name: "a", LRS: b.Servers[0]}, c)
+	same := r.update("a", &resource.Cluster{Name: "a", LRS: b.Servers[0]}, c)
+	other := same.update("b", &resource.Cluster{Name: "b", LRS: b.Servers[0]}, c)
+	defer other.stop()
+	if same != r || other.counters() == r.counters() {
+		t.Error("cluster b counts as cluster a, or a does not go on")
+	}
+}
