@@ -18,6 +18,8 @@ type query struct {
 	from int64 // the number with which lists begin
 	rows int
 	json bool
+	// format is what the query asks for, or "" if the request's header decides.
+	format string
 }
 
 // kinds are the kinds of pages other than the first. The index of a node's kind is its channelz.Kind.
@@ -27,6 +29,7 @@ var kinds = []string{channelz.Channel: "channel", channelz.Subchannel: "subchann
 func (p *Page) parse(r *http.Request) (q query, err error) {
 	q.json = wantsJSON(r)
 	values := r.URL.Query()
+	q.format = values.Get("format")
 	for _, kind := range kinds {
 		if !values.Has(kind) {
 			continue
@@ -73,6 +76,9 @@ func (q query) next(from int64) string {
 	values := url.Values{"from": {strconv.FormatInt(from, 10)}, "rows": {strconv.Itoa(q.rows)}}
 	if q.kind != "" {
 		values.Set(q.kind, strconv.FormatInt(q.id, 10))
+	}
+	if q.format != "" {
+		values.Set("format", q.format)
 	}
 	return "?" + values.Encode()
 }
