@@ -102,13 +102,11 @@ func (k *known) RawConn() syscall.RawConn { return k.rc }
 
 // ReadOnReady implements Layer. It holds a buffer while it waits.
 func (k *known) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	buf := pool.Get(size)
-	n, err := k.Read(window(buf, size))
+	buf, n, err := readInto(size, pool, k.Read)
 	if n > 0 {
-		return buf, n, nil
+		err = nil // Read keeps it
 	}
-	pool.Put(buf)
-	return nil, 0, err
+	return buf, n, err
 }
 
 // TryRead implements Layer. If the wrapper may hold something, TryRead returns os.ErrDeadlineExceeded: the

@@ -89,10 +89,8 @@ func (w *wrapped) WaitInRead(idle bool, pool mem.BufferPool) {
 	if idle {
 		size = idleRoom
 	}
-	buf := pool.Get(size)
-	n, err := w.through(window(buf, size))
+	buf, n, err := readInto(size, pool, w.through)
 	if n == 0 {
-		pool.Put(buf)
 		w.err = err
 		return
 	}
@@ -120,13 +118,25 @@ func (w *wrapped) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, erro
 	if w.n > 0 || w.err != nil {
 		return w.TryRead(size, pool)
 	}
-	buf := pool.Get(size)
-	n, err := w.through(window(buf, size))
+	buf, n, err := readInto(size, pool, w.through)
 	if n > 0 {
-		return buf, n, nil
+		err = nil // through keeps it
 	}
-	pool.Put(buf)
-	return nil, 0, err
+	return buf, n, err
+}
+
+// readInto has read, which calls the program's code, fill a buffer of the pool. If that brings nothing, the buffer goes
+// back, also if the program's code panics or ends the goroutine.
+func readInto(size int, pool mem.BufferPool, read func([]byte) (int, error)) (buf *[]byte, n int, err error) {
+	buf = pool.Get(size)
+	defer func() {
+		if n <= 0 {
+			pool.Put(buf)
+			buf, n = nil, 0
+		}
+	}()
+	n, err = read(window(buf, size))
+	return buf, n, err
 }
 
 // TryRead implements Layer: it returns what WaitInRead has read.

@@ -7,6 +7,8 @@ package tlsconn
 import (
 	"crypto/tls"
 	"net"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/internal/readyreader"
@@ -34,4 +36,41 @@ func TestWrapperOverTLSIsNoSocket(t *testing.T) {
 	if _, ok := New(&readsItself{below}, m.config(), Options{Release: true}); ok {
 		t.Error("TLS was put over a wrapper around TLS")
 	}
+}
+
+// exits is a wrapper whose Read can end the goroutine.
+type exits struct {
+	net.Conn
+	on atomic.Bool
+}
+
+func (e *exits) Read(p []byte) (int, error) {
+	n, err := e.Conn.Read(p)
+	if e.on.Load() {
+		runtime.Goexit()
+	}
+	return n, err
+}
+
+// TestReadEndsGoroutine: a connection can be closed whose wrapper has ended the goroutine that read. The lock was not held
+// then, and its release ended the process.
+func TestReadEndsGoroutine(t *testing.T) {
+	a, b := sockets(t, "tcp")
+	m := mode{version: tls.VersionTLS13, release: true}
+	wrapper := &exits{Conn: a}
+	server, client := newConn(t, wrapper, m.config(), true, m.release), newConn(t, b, m.config(), false, m.release)
+	defer client.Close()
+	shake(t, client, server)
+	wrapper.on.Store(true)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = server.Read(make([]byte, 1))
+		t.Error("Read has returned")
+	}()
+	if _, err := client.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	server.Close()
 }

@@ -181,10 +181,7 @@ func (c *Conn) fill(wait bool) error {
 	var n int
 	var err error
 	if wait {
-		// Close may come meanwhile; then what is left here is not ours.
-		c.rmu.Unlock()
-		_, n, err = c.sock.ReadOnReady(size, loan)
-		c.rmu.Lock()
+		n, err = c.awaitCiphertext(size, loan)
 	} else {
 		_, n, err = c.sock.TryRead(size, loan)
 	}
@@ -203,6 +200,14 @@ func (c *Conn) fill(wait bool) error {
 		c.retained.Set(0)
 	}
 	return nil
+}
+
+// awaitCiphertext reads without the lock. Close may come meanwhile; then what is left in loan's buffer is not ours.
+func (c *Conn) awaitCiphertext(size int, loan *readyreader.Loan) (n int, err error) {
+	c.rmu.Unlock()
+	defer c.rmu.Lock() // also if a Read of the program's ends the goroutine
+	_, n, err = c.sock.ReadOnReady(size, loan)
+	return n, err
 }
 
 // filled handles the result of an attempt to read ciphertext.

@@ -19,7 +19,7 @@ func (r *reader) Run() {
 		if reads {
 			// On its own goroutine: at a panic, which ends the process with nothing recovered, a lock that
 			// it takes may be held.
-			go r.quit(errReaderLeft)
+			go r.abandoned()
 		}
 	}()
 	r.activate(start)
@@ -37,6 +37,12 @@ func (r *reader) Run() {
 		return
 	}
 	r.quit(err)
+}
+
+// abandoned ends the connection, whose reader's goroutine has ended, perhaps where it rested.
+func (r *reader) abandoned() {
+	r.endRest()
+	r.quit(errReaderLeft)
 }
 
 // quit ends the connection, which nothing reads any longer.

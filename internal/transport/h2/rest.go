@@ -81,14 +81,22 @@ func (r *reader) restBusy() {
 		r.watch()
 	}
 	r.wire.rest(r.core.Config(), false)
+	r.endRest()
+}
+
+// endRest takes back what belongs to the reader, and makes anew what was given back.
+func (r *reader) endRest() {
+	w := &r.quiet.word
 	if w.CompareAndSwap(waits, works) {
 		return
 	}
 	for w.Load() == slimming {
 		runtime.Gosched() // slimming takes only a moment
 	}
-	w.Store(works)
-	r.activate(start)
+	w.CompareAndSwap(slimmed, works)
+	if r.in.act == nil {
+		r.activate(start)
+	}
 }
 
 // slimResting is called by the sweeper when a resting connection had no input for a while. If its

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ type metered struct {
 	mu     sync.Mutex
 	sizes  []int // of the buffers that it is to fill
 	onRead func()
+	after  func()        // a Read that has ended
 	idle   time.Duration // how long a Read may wait; 0: for ever
 }
 
@@ -40,7 +42,14 @@ func (m *metered) Read(p []byte) (int, error) {
 	if onRead != nil {
 		onRead()
 	}
-	return m.Conn.Read(p)
+	n, err := m.Conn.Read(p)
+	m.mu.Lock()
+	after := m.after
+	m.mu.Unlock()
+	if after != nil {
+		after()
+	}
+	return n, err
 }
 
 // lastSize is that of the buffer which was to be filled last.
@@ -110,6 +119,12 @@ func TestRestEnds(t *testing.T) {
 		"Close below it":       func(_ *Conn, w *metered, _ net.Conn) { w.Conn.Close() },
 		"a deadline":           func(_ *Conn, w *metered, _ net.Conn) { _ = w.SetReadDeadline(time.Unix(1, 0)) },
 		"Close":                func(c *Conn, _ *metered, _ net.Conn) { c.Close(errors.New("enough")) },
+		"Read ends the goroutine": func(_ *Conn, w *metered, peer net.Conn) {
+			w.mu.Lock()
+			w.after = runtime.Goexit
+			w.mu.Unlock()
+			peer.Close()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			role := &testRole{}
