@@ -169,13 +169,22 @@ func (w *clientWatch) tellInLocked(a *attempt) {
 	}
 }
 
-// tellResponse reports headers and trailers that were not reported yet. It does not wait for a handler that is being told
-// of the headers, which may take what time it likes: the RPC may have been cancelled meanwhile.
+// endIn is the last report of the response headers: none that arrive later are told. It does not wait for a handler that
+// is being told of them, which may take what time it likes: the RPC may have been cancelled meanwhile.
+func (w *clientWatch) endIn(a *attempt) {
+	if a.telling.TryLock() {
+		defer a.telling.Unlock()
+		w.tellInLocked(a)
+		a.headerTold.Store(true)
+	}
+}
+
+// tellResponse reports headers and trailers that were not reported yet.
 func (w *clientWatch) tellResponse(a *attempt) {
 	if a.Stream == nil || len(w.stats) == 0 {
 		return
 	}
-	w.tryTellIn(a)
+	w.endIn(a)
 	if n := a.Stream.TrailerWireLength(); n > 0 {
 		w.stats.emit(a.ctx, &stats.InTrailer{Client: true, WireLength: n, Trailer: a.Stream.Trailer()})
 	}

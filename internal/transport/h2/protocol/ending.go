@@ -61,7 +61,7 @@ func (e *ending) stopPatience() {
 
 // CauseOf returns the error that the streams are told after reading ended with err. That is the rule
 // that the peer broke, else the reason in the peer's GOAWAY, else the reason on our side, and only then
-// the system's error.
+// the system's error: that of reading, with that of a write that failed before.
 func (c *Conn) CauseOf(err error) error {
 	var ce *ConnError
 	var known *IOError

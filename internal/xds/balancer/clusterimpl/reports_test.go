@@ -13,30 +13,36 @@ import (
 	"google.golang.org/grpc/internal/xds/xdsclient"
 )
 
+// unheard returns a client whose control plane cannot be reached. It counts the attempts.
+func unheard(t *testing.T, dials *int) (*xdsclient.Client, *bootstrap.Server) {
+	t.Helper()
+	b, err := bootstrap.Parse([]byte(`{"xds_servers":[{"server_uri":"p","channel_creds":[{"type":"insecure"}]}]}`), bootstrap.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &xdsclient.Client{Client: client.New(client.Config{Bootstrap: b, Dial: func(*bootstrap.Server) (client.Transport, error) {
+		*dials++
+		return nil, errors.New("nobody is there")
+	}})}, b.Servers[0]
+}
+
 // TestReportsGoOn: what a cluster has counted is still reported after its EDS service has another name, though
 // nothing but this cluster reports to the control plane.
 func TestReportsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, err := bootstrap.Parse([]byte(`{"xds_servers":[{"server_uri":"p","channel_creds":[{"type":"insecure"}]}]}`), bootstrap.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		dials := 0
-		c := &xdsclient.Client{Client: client.New(client.Config{Bootstrap: b, Dial: func(*bootstrap.Server) (client.Transport, error) {
-			dials++
-			return nil, errors.New("nobody is there")
-		}})}
+		c, plane := unheard(t, &dials)
 		defer c.Close()
 		// loads returns the counters in use, or new ones if there are none in use.
 		loads := func() *client.Loads {
-			l, stop := c.ReportLoad(b.Servers[0])
+			l, stop := c.ReportLoad(plane)
 			stop()
 			return l
 		}
 		var r *reports
-		r = r.update("c", &resource.Cluster{LRS: b.Servers[0], EDSServiceName: "a"}, c)
+		r = r.update("c", &resource.Cluster{LRS: plane, EDSServiceName: "a"}, c)
 		first, counters := loads(), r.counters()
-		again := r.update("c", &resource.Cluster{LRS: b.Servers[0], EDSServiceName: "b"}, c)
+		again := r.update("c", &resource.Cluster{LRS: plane, EDSServiceName: "b"}, c)
 		synctest.Wait()
 		if again == r || again.counters() == counters {
 			t.Error("another service has the same counters")
@@ -52,18 +58,12 @@ func TestReportsGoOn(t *testing.T) {
 
 // TestReportsOfAnotherCluster: a policy that is led to another cluster counts for that.
 func TestReportsOfAnotherCluster(t *testing.T) {
-	b, err := bootstrap.Parse([]byte(`{"xds_servers":[{"server_uri":"p","channel_creds":[{"type":"insecure"}]}]}`), bootstrap.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &xdsclient.Client{Client: client.New(client.Config{Bootstrap: b, Dial: func(*bootstrap.Server) (client.Transport, error) {
-		return nil, errors.New("nobody is there")
-	}})}
+	c, plane := unheard(t, new(int))
 	defer c.Close()
 	var r *reports
-	r = r.update("a", &resource.Cluster{Name: "a", LRS: b.Servers[0]}, c)
-	same := r.update("a", &resource.Cluster{Name: "a", LRS: b.Servers[0]}, c)
-	other := same.update("b", &resource.Cluster{Name: "b", LRS: b.Servers[0]}, c)
+	r = r.update("a", &resource.Cluster{Name: "a", LRS: plane}, c)
+	same := r.update("a", &resource.Cluster{Name: "a", LRS: plane}, c)
+	other := same.update("b", &resource.Cluster{Name: "b", LRS: plane}, c)
 	defer other.stop()
 	if same != r || other.counters() == r.counters() {
 		t.Error("cluster b counts as cluster a, or a does not go on")
