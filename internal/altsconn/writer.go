@@ -3,6 +3,7 @@
 package altsconn
 
 import (
+	"errors"
 	"net"
 
 	"google.golang.org/grpc/internal/readyreader"
@@ -57,12 +58,23 @@ func (w *writer) write(pieces [][]byte, by func([]byte) (int, error)) (n int, er
 	}
 }
 
+// errWriterLeft ends writing if code of the program, such as a wrapper's Write, has ended the goroutine.
+var errWriterLeft = errors.New("altsconn: code of the program ended the goroutine that writes")
+
 // flush writes what is sealed. After an error that may pass, it keeps the rest for later.
 func (w *writer) flush(write func([]byte) (int, error)) error {
 	if w.err != nil || w.buf == nil {
 		return w.err
 	}
+	left := true
+	defer func() {
+		if left { // by code of the program: it is not known how much of a record is out
+			w.err = errWriterLeft
+			w.drop()
+		}
+	}()
 	n, err := write((*w.buf)[w.r:w.w])
+	left = false
 	w.r += n
 	if err == nil {
 		w.drop()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -172,6 +173,27 @@ func TestWriteErrorSticks(t *testing.T) {
 	}
 	if _, err := c.Write(nil); err != first {
 		t.Errorf("then: %v, want %v", err, first)
+	}
+}
+
+// exits is a wrapper whose Write ends the goroutine.
+type exits struct{ net.Conn }
+
+func (exits) Write([]byte) (int, error) { runtime.Goexit(); return 0, nil }
+
+// The same if the wrapper's Write has ended the goroutine. The buffer is back.
+func TestWriteEndsGoroutine(t *testing.T) {
+	a, _ := rawPair(t, "tcp")
+	c := wrap(t, exits{a}, Config{Pool: newPool(t)})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = c.Write(make([]byte, 1000))
+		t.Error("Write has returned")
+	}()
+	<-done
+	if n, err := c.Write([]byte("x")); n != 0 || err != errWriterLeft {
+		t.Error(n, err)
 	}
 }
 

@@ -31,15 +31,28 @@ func (s *countedSocket) Read(p []byte) (int, error) {
 // ReadOnReady implements Layer.
 func (s *countedSocket) ReadOnReady(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf, n, err := s.rawSocket.ReadOnReady(bufSize, pool)
-	s.in.add(n)
+	s.addInto(buf, n, pool)
 	return buf, n, err
 }
 
 // TryRead implements Layer. rawSocket.TryRead calls rawSocket.TryReadInto, so the bytes are counted once.
 func (s *countedSocket) TryRead(bufSize int, pool mem.BufferPool) (*[]byte, int, error) {
 	buf, n, err := s.rawSocket.TryRead(bufSize, pool)
-	s.in.add(n)
+	s.addInto(buf, n, pool)
 	return buf, n, err
+}
+
+// addInto counts the n bytes that were read into buf. The buffer goes back if the program's code panics or ends the
+// goroutine.
+func (s *countedSocket) addInto(buf *[]byte, n int, pool mem.BufferPool) {
+	told := false
+	defer func() {
+		if !told && buf != nil {
+			pool.Put(buf)
+		}
+	}()
+	s.in.add(n)
+	told = true
 }
 
 // TryReadInto implements Layer.

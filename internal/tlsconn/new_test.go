@@ -6,6 +6,7 @@ package tlsconn
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"runtime"
 	"sync/atomic"
@@ -38,10 +39,17 @@ func TestWrapperOverTLSIsNoSocket(t *testing.T) {
 	}
 }
 
-// exits is a wrapper whose Read can end the goroutine.
+// exits is a wrapper whose Read, or whose Write, can end the goroutine.
 type exits struct {
 	net.Conn
-	on atomic.Bool
+	on, onWrite atomic.Bool
+}
+
+func (e *exits) Write(p []byte) (int, error) {
+	if e.onWrite.Load() {
+		runtime.Goexit()
+	}
+	return e.Conn.Write(p)
 }
 
 func (e *exits) Read(p []byte) (int, error) {
@@ -72,5 +80,27 @@ func TestReadEndsGoroutine(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-done
+	server.Close()
+}
+
+// TestWriteEndsGoroutine: after a write that the wrapper has ended with its goroutine, writes fail, and do not wait for it.
+func TestWriteEndsGoroutine(t *testing.T) {
+	a, b := sockets(t, "tcp")
+	m := mode{version: tls.VersionTLS13, release: true}
+	wrapper := &exits{Conn: a}
+	server, client := newConn(t, wrapper, m.config(), true, m.release), newConn(t, b, m.config(), false, m.release)
+	defer client.Close()
+	shake(t, client, server)
+	wrapper.onWrite.Store(true)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = server.Write([]byte("x"))
+		t.Error("Write has returned")
+	}()
+	<-done
+	if n, err := server.Write([]byte("x")); n != 0 || !errors.Is(err, errWriterLeft) {
+		t.Error(n, err)
+	}
 	server.Close()
 }

@@ -48,7 +48,7 @@ func (w *wire) Write(p []byte) (int, error) {
 
 // Close implements net.Conn. tls.Conn may have added a close_notify to the outbox, which is sent if there
 // is room for it.
-func (w *wire) Close() error {
+func (w *wire) Close() (err error) {
 	c := (*Conn)(w)
 	if !c.open.Load() {
 		return c.raw.Close()
@@ -58,14 +58,17 @@ func (w *wire) Close() error {
 		c.shutOutbox()
 		return err
 	}
-	defer c.out.send.Unlock()
 	if !c.sock.Can().Has(readyreader.TriesWrites) {
+		defer c.out.send.Unlock()
 		return c.closeAfterWrite()
 	}
+	defer func() { // also if code of the program ends the goroutine in flush
+		err = c.raw.Close()
+		c.shutOutbox()
+	}()
 	_ = c.flush(c.sock.TryWrite)
-	err := c.raw.Close()
-	c.shutOutbox()
-	return err
+	c.out.send.Unlock()
+	return nil
 }
 
 // lastWrite bounds how long a wrapper's Write may take for what is left at Close.
@@ -84,11 +87,13 @@ func (c *Conn) closeAfterWrite() error {
 	}
 	late := time.AfterFunc(lastWrite, func() { _ = c.raw.Close() })
 	go func() {
+		defer func() { // also if the wrapper's Write ends the goroutine
+			c.intake.Pool.Put(p)
+			if late.Stop() {
+				_ = c.raw.Close()
+			}
+		}()
 		_, _ = c.sock.Write(b)
-		c.intake.Pool.Put(p)
-		if late.Stop() {
-			_ = c.raw.Close()
-		}
 	}()
 	return nil
 }

@@ -2,7 +2,11 @@
 
 package tlsconn
 
-import "google.golang.org/grpc/internal/readyreader"
+import (
+	"errors"
+
+	"google.golang.org/grpc/internal/readyreader"
+)
 
 // Write implements net.Conn: it returns when all of p, and what TryWrite left behind, is with the system. p
 // may be empty, to send only what is left. On a timeout the first n bytes are taken, though not all of them
@@ -78,8 +82,11 @@ func (c *Conn) sealChunk(pieces [][]byte, size int) (n int, err error) {
 	return n, nil
 }
 
+// errWriterLeft ends writing if code of the program, such as a wrapper's Write, has ended the goroutine.
+var errWriterLeft = errors.New("tlsconn: code of the program ended the goroutine that writes")
+
 // flush moves what is in the outbox to the socket with write. An error other than ErrWouldBlock and a
-// timeout ends writing. send is held.
+// timeout ends writing. send is held; if write ends the goroutine, flush releases it.
 func (c *Conn) flush(write func([]byte) (int, error)) error {
 	o := &c.out
 	b, p, err := o.take()
@@ -90,7 +97,16 @@ func (c *Conn) flush(write func([]byte) (int, error)) error {
 		c.intake.Pool.Put(p)
 		return nil
 	}
+	left := true
+	defer func() {
+		if left {
+			c.intake.Pool.Put(p)
+			_ = o.fail(errWriterLeft, c.intake.Pool)
+			o.send.Unlock()
+		}
+	}()
 	n, err := write(b)
+	left = false
 	if err == nil {
 		c.intake.Pool.Put(p)
 		return nil

@@ -172,9 +172,23 @@ func (b *body) read(mu *sync.Mutex, s *h2.Stream, waiter *condWaiter) {
 	}
 	b.wake.who = t
 	mu.Unlock()
+	left := true
+	defer func() {
+		if left { // by code of the program, such as a wrapper that counts: at a panic a lock may be held here
+			go b.leave(mu, t, waiter, h2.ErrReaderLeft)
+		}
+	}()
 	err := t.Read()
+	left = false
+	b.leave(mu, t, waiter, err)
+}
+
+// leave gives the reader's role back: see h2.InlineReader.Leave. From then on waiter is woken. mu is not held.
+func (b *body) leave(mu *sync.Mutex, t *h2.InlineReader, waiter *condWaiter, err error) {
 	mu.Lock()
-	b.wake.who = waiter
+	if b.wake.who == t { // otherwise the goroutine that has left Read waits again
+		b.wake.who = waiter
+	}
 	mu.Unlock()
 	t.Leave(err)
 }

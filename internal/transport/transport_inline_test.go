@@ -67,9 +67,24 @@ func (s talk) end() {
 	}
 }
 
+// receive receives a message, of any text.
+func (s talk) receive() error {
+	m, err := s.Recv()
+	if err == nil {
+		m.Data.Free()
+	}
+	return err
+}
+
 // waits has a stream on which messages went to and fro, and whose two ends wait for more now,
 // each as the reader of its connection.
 func waits(t *testing.T, c *Client) (s talk, heard <-chan error) {
+	t.Helper()
+	return waitsBy(t, c, talk.receive)
+}
+
+// waitsBy is waits for a client that waits by receive, whose result is heard.
+func waitsBy(t *testing.T, c *Client, receive func(talk) error) (s talk, heard <-chan error) {
 	t.Helper()
 	if !park.Supported() || !park.Takes() || !envconfig.HTTPFramerReadBufferPooling {
 		t.Skip("here a goroutine reads for those who wait")
@@ -81,13 +96,7 @@ func waits(t *testing.T, c *Client) (s talk, heard <-chan error) {
 			s.send("a")
 			s.hear("a")
 		}
-		go func() {
-			m, err := s.Recv()
-			if err == nil {
-				m.Data.Free()
-			}
-			done <- err
-		}()
+		go func() { done <- receive(s) }()
 		reads := 0
 		waitFor(t, "the two to wait", func() bool {
 			stacks := make([]byte, 1<<20)

@@ -38,10 +38,10 @@ func (c *Conn) terminate(err error) {
 	if c.handle.Close() && was != protocol.Fresh {
 		c.handle.Wake() // starts a reader, which cleans up, and does not wait for what closing waits for
 	}
-	c.closeWire()
 	if was == protocol.Fresh { // there is no reader to do it
-		c.tellAll()
+		defer c.tellAll() // also if a program's Close ends the goroutine
 	}
+	c.closeWire()
 }
 
 // closeWire closes the net.Conn of a connection that is dead. The first caller does: a program's Close may count.

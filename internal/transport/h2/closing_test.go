@@ -325,7 +325,7 @@ func TestHandlerEndsGoroutine(t *testing.T) {
 	}{
 		"GOAWAY": {
 			func(p *testPeer) { p.send(goAway(1, http2.ErrCodeNo, "")) },
-			[]string{`goaway NO_ERROR ""`, "closed: error reading: " + errReaderLeft.Error(), "abort 1 error reading: " + errReaderLeft.Error()},
+			[]string{`goaway NO_ERROR ""`, "closed: error reading: " + ErrReaderLeft.Error(), "abort 1 error reading: " + ErrReaderLeft.Error()},
 		},
 		"end": {
 			func(p *testPeer) { p.nc.Close() },

@@ -133,10 +133,13 @@ func isInline(h frame.Header) bool {
 	return false
 }
 
-// Leave gives the role back. err is the error of Read, or nil if Read was not called. Wake must not be
-// called any more.
+// Leave gives the role back. err is the error of Read, nil if Read was not called, or ErrReaderLeft if it has
+// not returned; then Leave is called by another goroutine. Wake must not be called any more.
 func (i *InlineReader) Leave(err error) {
 	r := (*reader)(i)
+	if err == ErrReaderLeft {
+		(*Conn)(i).move(arrive)
+	}
 	if r.in.act.lending.cut.Swap(false) {
 		c := r.lock()
 		c.resetReadDeadline()

@@ -57,6 +57,6 @@ func (r *reader) unparked(err error) {
 	}
 	r.in.parks = false // from now on the reader waits in a read
 	if o, ok := r.handler.(ParkObserver); ok {
-		o.Unwatched(err)
+		go o.Unwatched(err) // it logs, and the program's logger may end the goroutine
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/internal/transport/h2/frame"
 )
 
-// errReaderLeft ends a connection whose reader was left by code of the program, such as a recorder: it has called
-// runtime.Goexit, as testing.T.FailNow does.
-var errReaderLeft = errors.New("code of the program ended the goroutine that reads")
+// ErrReaderLeft ends a connection whose reader was left by code of the program, such as a recorder: it has called
+// runtime.Goexit, as testing.T.FailNow does, or it has panicked.
+var ErrReaderLeft = errors.New("code of the program ended the goroutine that reads")
 
 // Run implements warm.Task: it reads until the connection ends or is parked.
 func (r *reader) Run() {
@@ -42,7 +42,7 @@ func (r *reader) Run() {
 // abandoned ends the connection, whose reader's goroutine has ended, perhaps where it rested.
 func (r *reader) abandoned() {
 	r.endRest()
-	r.quit(errReaderLeft)
+	r.quit(ErrReaderLeft)
 }
 
 // quit ends the connection, which nothing reads any longer.

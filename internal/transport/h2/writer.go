@@ -79,7 +79,7 @@ func (w *writer) flushFrom(p protocol.Parcel) {
 			w.handOver(flusher{parcel: p})
 			return
 		}
-		n, err := w.wire.tryWrite(&p)
+		n, err := w.tryWrite(&p)
 		written += n
 		if err != nil {
 			if !errors.Is(err, readyreader.ErrWouldBlock) {
@@ -197,14 +197,46 @@ func (w *writer) write(p *protocol.Parcel, off int) bool {
 // socket takes at once, and copies the rest before it waits.
 func (w *writer) writeRest(p *protocol.Parcel, off int) error {
 	if p.Borrows() && !w.in.writesWait() {
-		n, err := w.wire.tryWrite(p) // off is 0: otherwise flushFrom has copied what was borrowed
+		n, err := w.tryWrite(p) // off is 0: otherwise flushFrom has copied what was borrowed
 		if !errors.Is(err, readyreader.ErrWouldBlock) {
 			return err
 		}
 		off = n
 	}
 	p.Keep(off, w.core.Config().Pool)
-	return w.wire.write(p, off)
+	left := true
+	defer func() {
+		if left {
+			go w.abandoned(*p)
+		}
+	}()
+	err := w.wire.write(p, off)
+	left = false
+	return err
+}
+
+// tryWrite writes as much of a parcel as the socket takes without waiting.
+func (w *writer) tryWrite(p *protocol.Parcel) (int, error) {
+	left := true
+	defer func() {
+		if left {
+			go w.abandoned(*p)
+		}
+	}()
+	n, err := w.wire.tryWrite(p)
+	left = false
+	return n, err
+}
+
+// errWriterLeft ends a connection if code of the program, such as a wrapper's Write, has ended the goroutine
+// that had the write token.
+var errWriterLeft = errors.New("code of the program ended the goroutine that writes")
+
+// abandoned is failed for a writer whose goroutine has ended in a write of p. It runs on a goroutine of its
+// own, for the same reason as the reader's does.
+func (w *writer) abandoned(p protocol.Parcel) {
+	p.Free(w.core.Config().Pool)
+	w.failed(errWriterLeft)
 }
 
 // failed records that a write has failed. It keeps the token, so that nothing more is written. The

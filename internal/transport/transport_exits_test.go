@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport/h2"
+)
+
+// leaver is code of the program that leaves its goroutine when it is told to, once.
+type leaver struct {
+	by    func()
+	armed atomic.Bool
+}
+
+func (l *leaver) call() {
+	if l.armed.Swap(false) {
+		l.by()
+	}
+}
+
+// countsInput is a wrapper that names whose reads are its own, and counts them.
+type countsInput struct {
+	net.Conn
+	*leaver
+}
+
+func (c *countsInput) ReadsOf() net.Conn { return c.Conn }
+func (c *countsInput) CountRead(int)     { c.call() }
+
+func (c *countsInput) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.call()
+	return n, err
+}
+
+// countsOutput is the same for writes.
+type countsOutput struct {
+	net.Conn
+	*leaver
+}
+
+func (c *countsOutput) WritesOf() net.Conn { return c.Conn }
+func (c *countsOutput) CountWritten(int)   { c.call() }
+
+func (c *countsOutput) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.call()
+	return n, err
+}
+
+// writes is a wrapper of which only its Write is known.
+type writes struct {
+	net.Conn
+	*leaver
+}
+
+func (c *writes) Write(p []byte) (int, error) {
+	c.call()
+	return c.Conn.Write(p)
+}
+
+// over is the configuration of a client whose connection is what wrap makes of the socket.
+func over(wrap func(net.Conn) net.Conn) *ClientConfig {
+	return &ClientConfig{UserAgent: "test/1", Dial: func(ctx context.Context, addr string) (net.Conn, error) {
+		nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(nc), nil
+	}}
+}
+
+// recovered makes a panic of the program an error, as a program may.
+func recovered(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = r.(error)
+		}
+	}()
+	return f()
+}
+
+var errOfProgram = errors.New("of the program")
+
+// TestInlineReaderIsLeft: a connection ends, and its stream is told, if the program's code ends the goroutine that reads
+// for itself, or if that panics and the program recovers and goes on.
+func TestInlineReaderIsLeft(t *testing.T) {
+	for name, by := range map[string]func(){
+		"Goexit":            runtime.Goexit,
+		"a panic recovered": func() { panic(errOfProgram) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &leaver{by: by}
+			srv := startServer(t, "tcp", ServerConfig{}, echoStream)
+			c, n := srv.dial(over(func(nc net.Conn) net.Conn { return &countsInput{nc, l} }))
+			left := make(chan struct{})
+			s, _ := waitsBy(t, c, func(s talk) error {
+				returned := false
+				defer func() {
+					if !returned {
+						close(left)
+					}
+				}()
+				err := recovered(s.receive)
+				returned = !errors.Is(err, errOfProgram)
+				return err
+			})
+			l.armed.Store(true)
+			s.send("b")
+			<-left
+			if err := s.receive(); err != io.EOF || s.Status().Code() != codes.Unavailable {
+				t.Error(err, s.Status())
+			}
+			if err := <-n.closed; !errors.Is(err, h2.ErrReaderLeft) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWriterIsLeft: the same for a goroutine that writes, whichever that is.
+func TestWriterIsLeft(t *testing.T) {
+	for name, wrap := range map[string]func(net.Conn, *leaver) net.Conn{
+		"Write":        func(nc net.Conn, l *leaver) net.Conn { return &writes{nc, l} },
+		"CountWritten": func(nc net.Conn, l *leaver) net.Conn { return &countsOutput{nc, l} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &leaver{by: runtime.Goexit}
+			srv := startServer(t, "tcp", ServerConfig{}, echoStream)
+			c, n := srv.dial(over(func(nc net.Conn) net.Conn { return wrap(nc, l) }))
+			s := startTalk(t, c)
+			s.send("a")
+			s.hear("a")
+			l.armed.Store(true)
+			sent := make(chan struct{})
+			go func() {
+				defer close(sent)
+				s.send("b")
+			}()
+			<-sent
+			for s.receive() == nil {
+			}
+			if s.Status().Code() != codes.Unavailable {
+				t.Error(s.Status())
+			}
+			if err := <-n.closed; err == nil {
+				t.Error("it was closed without an error")
+			}
+		})
+	}
+}
