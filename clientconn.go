@@ -113,11 +113,11 @@ func (cc *ClientConn) Close() error {
 	if !cc.channel.Close() {
 		return ErrClientConnClosing
 	}
-	cc.streams.cancelAll(ErrClientConnClosing)
+	defer cc.channel.Node().Close()
 	if cc.unwatch != nil {
-		cc.unwatch()
+		defer cc.unwatch()
 	}
-	cc.channel.Node().Close()
+	cc.streams.cancelAll(ErrClientConnClosing)
 	return nil
 }
 
@@ -130,7 +130,18 @@ func (l *streamList) cancelAll(err error) {
 		all = append(all, n)
 	}
 	l.mu.Unlock()
-	for _, n := range all {
+	abandonAll(all, err)
+}
+
+func abandonAll(all []*clientStream, err error) {
+	defer func() {
+		if len(all) > 0 { // code of the program, such as a stats handler, has ended the goroutine
+			go abandonAll(all, err)
+		}
+	}()
+	for len(all) > 0 {
+		n := all[0]
+		all = all[1:]
 		n.abandon(err)
 	}
 }
@@ -401,6 +412,10 @@ func (s subConnCalls) NewStream(ctx context.Context, desc *StreamDesc, method st
 	}
 	return newLinkStream(ctx, s.cc, l, desc, method, opts...)
 }
+
+// TraceError writes an error of a service that is part of gRPC into the subchannel's channelz trace. Package orca calls
+// it.
+func (s subConnCalls) TraceError(what string) { s.sub.TraceError(what) }
 
 // PickFirstBalancerName is the name of the balancer that a channel uses if its
 // service config names none.

@@ -4,6 +4,8 @@ package grpc
 
 import (
 	"context"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -11,6 +13,7 @@ import (
 	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
@@ -130,4 +133,53 @@ func TestChannelzScaling(t *testing.T) {
 		t.Error(err)
 	}
 	<-stopped
+}
+
+// TestCloseThatExits: a channel is closed whose Close a stats handler has left, and so are its other streams.
+func TestCloseThatExits(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
+	channelz.TurnOn()
+	var end atomic.Pointer[func()]
+	cc := newTestClient(t, serve(t, newEcho()).addr, WithStatsHandler(atEnd{end: &end}))
+	var streams []ClientStream
+	for range 3 {
+		s, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams = append(streams, s)
+	}
+	var exited atomic.Int64
+	exit := func() { exited.Add(1); runtime.Goexit() }
+	end.Store(&exit)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = cc.Close()
+	}()
+	within(t, closed, "Close")
+	for _, s := range streams {
+		wantCode(t, "a stream", s.RecvMsg(new(text)), codes.Canceled)
+	}
+	waitUntil(t, "the end of all", func() bool { return exited.Load() == 3 })
+	waitUntil(t, "the channel's end for channelz", func() bool {
+		top, _ := channelz.TopChannels(channelz.Page{})
+		return len(top) == 0
+	})
+}
+
+// atEnd is a stats handler that calls a function when it is told of an end.
+type atEnd struct {
+	quietStats
+	end *atomic.Pointer[func()]
+}
+
+func (a atEnd) HandleRPC(_ context.Context, e stats.RPCStats) {
+	if f := a.end.Load(); f != nil {
+		if _, is := e.(*stats.End); is {
+			(*f)()
+		}
+	}
 }

@@ -125,6 +125,7 @@ func (ss *serverStream) exited() {
 		return
 	}
 	ss.server.ended(ss.call.servedCall, ss.method, errExited)
+	answerExited(ss.call.serverCall)
 }
 
 // handedCall is a call that goes on, or may, when its handler has returned.

@@ -94,7 +94,14 @@ func (s *Server) serveCall(st serverCall) {
 // begin does what comes before the handler of a call. For a streaming call that has a handler it returns
 // the stream. It serves all other calls to their end, and returns nil.
 func (s *Server) begin(st serverCall) *serverStream {
+	tapped := false
+	defer func() {
+		if !tapped {
+			answerExited(st)
+		}
+	}()
 	ctx, err := s.tap(st)
+	tapped = true
 	if err != nil {
 		s.opts.limits.leave(st)
 		_ = st.Finish(status.Convert(err)) // an error can be reported to nobody
@@ -124,6 +131,9 @@ func (s *Server) beginWatched(ctx context.Context, st serverCall, m *method) *se
 	defer func() {
 		if ended {
 			s.ended(call, m, err)
+		}
+		if ended && err == errExited {
+			answerExited(st)
 		}
 	}()
 	call, ctx = s.watch(ctx, st, m)

@@ -146,9 +146,11 @@ func (s *Server) establish(h *handshake) {
 		s.endConn(ctx)
 		return
 	}
-	c.Start()
-	s.started(c)
-	drain.started(c)
+	func() {
+		defer drain.started(c)
+		defer s.started(c) // also if a wrapper's Write ends the goroutine
+		c.Start()
+	}()
 	if why := c.WhyNot(); why != "" {
 		(*serverHandler)(s).Unparkable(c, why)
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // TestEndTellsWhatTheHandlerSaid has a client leave before the handler returns: that what
@@ -86,23 +87,34 @@ func TestHandlerThatExits(t *testing.T) {
 			addr, s := test.start(t, test.echo, append(test.opts, StatsHandler(watch))...)
 			cc := newTestClient(t, addr)
 			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			calls := make(chan error, 2)
 			go func() { calls <- call(ctx, cc, "x") }()
 			wantExited(t, watch)
 			go func() { calls <- downCall(ctx, cc) }()
 			wantExited(t, watch)
-			cancel() // the client waits, as it is not told
 			for range 2 {
-				if err := within(t, calls, "the client"); err == nil {
-					t.Error("a success")
+				if err := within(t, calls, "the client"); status.Code(err) != codes.Internal {
+					t.Errorf("the client is told %v", err)
 				}
 			}
 			waitUntil(t, "channelz counts the ends", func() bool {
 				d, _ := channelz.NodeByID(channelz.Server, s.channelz.ID())
 				return d.CallsStarted == 2 && d.CallsFailed == 2 && d.CallsSucceeded == 0
 			})
+			s.GracefulStop()
 		})
 	}
+}
+
+// TestTapThatExits: so does the RPC of a tap that calls runtime.Goexit.
+func TestTapThatExits(t *testing.T) {
+	s := serve(t, newEcho(), InTapHandle(func(context.Context, *tap.Info) (context.Context, error) {
+		runtime.Goexit()
+		return nil, nil
+	}))
+	wantCode(t, "the call", call(testContext(t), newTestClient(t, s.addr), "x"), codes.Internal, errExited.Error())
+	s.GracefulStop()
 }
 
 func wantExited(t *testing.T, watch *recorder) {

@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"io"
+	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -435,5 +436,31 @@ func (s *Server) ended(st servedCall, m *method, err error) {
 }
 
 // errExited is the result that watchers of an RPC are told if its handler has not returned, but called
-// runtime.Goexit or panicked. The client is not told.
+// runtime.Goexit or panicked.
 var errExited = status.Error(codes.Internal, "grpc: the handler exited without a result")
+
+// answerExited is deferred code's end of a call whose handler, or tap, has called runtime.Goexit, which nobody would
+// answer. After a panic nothing is said: the process ends, and its clients see that, or net/http resets the stream.
+func answerExited(st serverCall) {
+	if leavesByGoexit() {
+		_ = st.Finish(status.Convert(errExited))
+	}
+}
+
+// leavesByGoexit reports whether runtime.Goexit, and no panic, runs the deferred function that calls it.
+func leavesByGoexit() bool {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	for {
+		frame, more := frames.Next()
+		switch frame.Function {
+		case "runtime.Goexit":
+			return true
+		case "runtime.gopanic":
+			return false
+		}
+		if !more {
+			return false
+		}
+	}
+}

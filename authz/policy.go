@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -53,6 +54,57 @@ type auditLogger struct {
 	Optional bool             `json:"is_optional"`
 }
 
+// checkWhole returns an error if a policy that could be decoded has text behind it, or a field twice. Package json
+// ignores such rules.
+func checkWhole(text string) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	if err := checkOnce(d); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("there is text behind the policy, at byte %d", d.InputOffset())
+	}
+	return nil
+}
+
+// checkOnce reads a JSON value, and returns an error if an object in it has a field twice. As package json does, it
+// takes letters of both cases for the same.
+func checkOnce(d *json.Decoder) error {
+	open, err := d.Token()
+	if err != nil {
+		return err
+	}
+	if _, composed := open.(json.Delim); !composed {
+		return nil
+	}
+	seen := make(map[string]bool)
+	for d.More() {
+		if open == json.Delim('{') {
+			field, err := d.Token()
+			if err != nil {
+				return err
+			}
+			name := strings.ToLower(field.(string))
+			if seen[name] {
+				return fmt.Errorf("field %q is there twice", field)
+			}
+			seen[name] = true
+			if name == "config" { // an audit logger's own, which structpb checks
+				var config json.RawMessage
+				if err := d.Decode(&config); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if err := checkOnce(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}
+
 // parsePolicy returns the engines that enforce a policy: one for the deny rules, if there
 // are any, and one for the allow rules. A field that this version does not know is an
 // error, because ignoring it could let in clients that the policy excludes (A43).
@@ -60,7 +112,11 @@ func parsePolicy(text string) (rbac.Chain, error) {
 	var p authorizationPolicy
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
+	err := d.Decode(&p)
+	if err == nil {
+		err = checkWhole(text)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("failed to unmarshal policy: %w", err)
 	}
 	if p.Name == "" {

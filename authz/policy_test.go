@@ -32,6 +32,12 @@ func TestPolicies(t *testing.T) {
 		{`{"name":"a","allow_rules":[{"name":"r"}],"deny_rules":[{}]}`, `"deny_rules" 0: "name" is not present`},
 		{`{"NAME":"a","ALLOW_RULES":[{"name":"r"}]}`, ""},
 		{rule(`"source":{"more":[]}`), `unknown field "more"`},
+		{`{"name":"a","allow_rules":[{"name":"r"}]}{"name":"b","deny_rules":[{"name":"s"}]}`, "there is text behind the policy, at byte 42"},
+		{`{"name":"a","allow_rules":[{"name":"r"}]} more`, "there is text behind the policy"},
+		{"{\"name\":\"a\",\"allow_rules\":[{\"name\":\"r\"}]}\n", ""},
+		{`{"name":"a","deny_rules":[{"name":"r"}],"deny_rules":[],"allow_rules":[{"name":"r"}]}`, `field "deny_rules" is there twice`},
+		{`{"name":"a","deny_rules":[{"name":"r"}],"DENY_rules":[],"allow_rules":[{"name":"r"}]}`, `field "DENY_rules" is there twice`},
+		{rule(`"source":{"principals":["a"],"principals":[]}`), `field "principals" is there twice`},
 		{rule(`"source":{"principals":["*","a*","*a","a*b","**","*a*",""]}`), ""},
 		{head(``), `"allow_rules" 1: "headers" 0: "key" is not present`},
 		{head(`"key":"k"`), `"allow_rules" 1: "headers" 0: "values" is not present`},
@@ -46,6 +52,7 @@ func TestPolicies(t *testing.T) {
 		{options(`"audit_loggers":[{"name":"stdout_logger"}]`), ""},
 		{options(`"audit_loggers":[{"name":"stdout_logger","config":1}]`), "failed to unmarshal policy: "},
 		{options(`"audit_loggers":[{"name":"stdout_logger","config":null}]`), ""},
+		{options(`"audit_loggers":[{"name":"nobody","is_optional":true,"config":{"a":[1,{"b":2}],"A":{}}}]`), ""},
 	} {
 		_, err := authz.NewStatic(tt.policy)
 		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {

@@ -101,12 +101,12 @@ func (i *FileWatcherInterceptor) again() {
 // refresh is what the timer calls. Only one call runs at a time, because refresh itself
 // starts the next timer.
 func (i *FileWatcherInterceptor) refresh() {
+	defer i.again() // also if code of the program, such as OnPolicyUpdate, ends the goroutine
 	loaded, err := i.load()
 	if err != nil {
 		logger.Warningf("authorization policy reload status err: %v", err)
 	}
 	i.tell(loaded)
-	i.again()
 }
 
 // load puts the file's policy in force and returns its text. It returns nil if that policy

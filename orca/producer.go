@@ -4,6 +4,7 @@ package orca
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -149,6 +150,21 @@ const fastest = time.Second
 // run keeps a stream open until ctx is cancelled or the server says that it does not have the
 // service.
 func (p *producer) run(ctx context.Context, interval time.Duration) {
+	left := true
+	defer func() {
+		if left { // a listener has ended the goroutine
+			go func() {
+				if backoff.Wait(ctx, p.backoff.Backoff(0)) {
+					p.run(ctx, interval)
+				}
+			}()
+		}
+	}()
+	p.keepStream(ctx, interval)
+	left = false
+}
+
+func (p *producer) keepStream(ctx context.Context, interval time.Duration) {
 	var again time.Time // when a stream last followed one that had a report at once
 	for failures := 0; ctx.Err() == nil; {
 		heard, err := p.stream(ctx, interval)
@@ -156,7 +172,11 @@ func (p *producer) run(ctx context.Context, interval time.Duration) {
 		case ctx.Err() != nil:
 			return
 		case status.Code(err) == codes.Unimplemented:
-			logger.Errorf("the server has no out-of-band load reports, and is not asked again: %v", err)
+			what := fmt.Sprintf("the server has no out-of-band load reports, and is not asked again: %v", err)
+			if sub, ok := p.cc.(interface{ TraceError(what string) }); ok { // a channel's subchannel
+				sub.TraceError(what)
+			}
+			logger.Error(what)
 			p.giveUp(ctx)
 			return
 		case heard && time.Since(again) >= fastest:

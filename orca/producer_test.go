@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -29,7 +30,8 @@ type server struct {
 	free     func()
 	refs     int
 
-	refuses error // what NewStream fails with
+	refuses error    // what NewStream fails with
+	traced  []string // of its channelz trace
 	streams []*stream
 }
 
@@ -44,6 +46,8 @@ func (s *server) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.Produc
 		}
 	}
 }
+
+func (s *server) TraceError(what string) { s.traced = append(s.traced, what) }
 
 func (s *server) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
 	return errors.New("unary")
@@ -210,6 +214,9 @@ func TestServerWithoutTheService(t *testing.T) {
 		synctest.Wait()
 		if len(s.streams) != 1 || len(l.heard) != 0 {
 			t.Errorf("%d streams, heard %v", len(s.streams), l.heard)
+		}
+		if len(s.traced) != 1 || !strings.HasSuffix(s.traced[0], "what?") {
+			t.Errorf("the subchannel's trace: %q", s.traced)
 		}
 		stop()
 		stop2()

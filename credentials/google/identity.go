@@ -118,7 +118,8 @@ func (c *identityCreds) request() (string, error) {
 		return "", status.Errorf(codes.Unavailable, "credentials: failed to fetch ID token: %v", err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return "", status.Errorf(codeOf(resp.StatusCode), "credentials: failed to fetch ID token: HTTP status %d: %s", resp.StatusCode, body)
+		return "", status.Errorf(codeOf(resp.StatusCode), "credentials: failed to fetch ID token: HTTP status %d: %s", resp.StatusCode,
+			tokencache.Reason(resp.StatusCode, body))
 	}
 	return string(body), nil
 }

@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"google.golang.org/grpc/internal/tokencache"
 )
 
 const (
@@ -24,8 +26,6 @@ const (
 	exchangeTimeout = time.Minute
 	// maxAnswer bounds the service's response, in bytes.
 	maxAnswer = 1 << 20
-	// maxShown bounds how many bytes of the response an error contains.
-	maxShown = 4 << 10
 )
 
 // response has those fields of a response that the credentials use (RFC 8693, section 2.2.1).
@@ -92,7 +92,7 @@ func exchange(ctx context.Context, o Options) (*response, error) {
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("http status %d, body: %s", resp.StatusCode, answer[:min(len(answer), maxShown)])
+		return nil, fmt.Errorf("http status %d, body: %s", resp.StatusCode, tokencache.Reason(resp.StatusCode, answer))
 	}
 	return parse(answer)
 }

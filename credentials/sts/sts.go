@@ -16,6 +16,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/tokencache"
+	"google.golang.org/grpc/status"
 )
 
 // minLifetime is how long a token must still be valid to be sent with another RPC: a server may
@@ -108,7 +109,7 @@ func (c *callCreds) current(ctx context.Context) (string, error) {
 	select {
 	case <-c.turn:
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return "", status.FromContextError(ctx.Err()).Err()
 	}
 	defer func() { c.turn <- struct{}{} }()
 	if c.header != "" && (time.Until(c.expiry) > minLifetime || time.Since(c.came) < minKept) {
@@ -118,9 +119,10 @@ func (c *callCreds) current(ctx context.Context) (string, error) {
 		return "", err
 	}
 	got, err := exchange(ctx, c.opts)
-	if ctx.Err() == nil { // otherwise the error may be the context's, not the service's
-		c.pace.Answered(err)
+	if err != nil && ctx.Err() != nil { // it may be the context's, not the service's
+		return "", status.FromContextError(ctx.Err()).Err()
 	}
+	c.pace.Answered(err)
 	if err != nil {
 		return "", err
 	}

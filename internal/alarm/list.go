@@ -7,6 +7,7 @@ package alarm
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,17 +96,31 @@ func (l *list) drop(s *Seat) {
 }
 
 // ring rings the owners whose time has come.
-func (l *list) ring() {
-	var due [64]Owner
-	for {
-		n := l.take(due[:])
-		if n == 0 {
-			return
+func (l *list) ring() { l.ringAll(nil) }
+
+// ringAll rings the owners of due first. If an owner runs code of the program that ends the goroutine, another one
+// rings the rest.
+func (l *list) ringAll(due []Owner) {
+	var room [64]Owner
+	left := true
+	defer func() {
+		if left {
+			go l.ringAll(slices.Clone(due))
 		}
-		for i, o := range due[:n] {
-			due[i] = nil
+	}()
+	for {
+		for len(due) > 0 {
+			o := due[0]
+			due[0] = nil
+			due = due[1:]
 			o.Ring()
 		}
+		n := l.take(room[:])
+		if n == 0 {
+			left = false
+			return
+		}
+		due = room[:n]
 	}
 }
 

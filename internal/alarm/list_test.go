@@ -5,6 +5,7 @@ package alarm
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,4 +166,34 @@ func TestDeadlineAfter(t *testing.T) {
 	if at := deadlineAfter(-26*365*24*time.Hour, last); at < last/2 {
 		t.Errorf("never, by the clock of a bubble: %v", at)
 	}
+}
+
+// leaving is an owner whose Ring ends the goroutine.
+type leaving struct{ counted }
+
+func (l *leaving) Ring() { l.counted.Ring(); runtime.Goexit() }
+
+// Owners are rung, once, also if others end the goroutine.
+func TestRingEndsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l list
+		owners := make([]leaving, 200)
+		var calm counted
+		for round := range 2 {
+			for i := range owners {
+				l.set(&owners[i], time.Second)
+			}
+			l.set(&calm, 2*time.Second)
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			for i := range owners {
+				if n := len(owners[i].rung); n != round+1 {
+					t.Fatalf("owner %d is rung %d times", i, n)
+				}
+			}
+			if n := len(calm.rung); n != round+1 {
+				t.Errorf("the one behind them is rung %d times", n)
+			}
+		}
+	})
 }

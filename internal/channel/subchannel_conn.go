@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/channelz"
 	"google.golang.org/grpc/resolver"
 )
 
@@ -29,6 +30,9 @@ func (sub *Subchannel) Shutdown() {
 func (sub *Subchannel) GetOrBuildProducer(b balancer.ProducerBuilder) (balancer.Producer, func()) {
 	return sub.producers.get(b, func() any { return sub.ch.owner.ClientOf(sub) })
 }
+
+// TraceError writes an error of one of the subchannel's producers into its trace.
+func (sub *Subchannel) TraceError(what string) { sub.node.Trace(channelz.Error, what, nil) }
 
 // UpdateAddresses implements balancer.SubConn. A new attempt to connect replaces the connection, or
 // the attempt to make one, unless only BalancerAttributes have changed. A subchannel in

@@ -3,6 +3,7 @@
 package park
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,15 +169,33 @@ func (s *Sweeper) sweep() {
 	s.mu.Lock()
 	s.round++
 	s.mu.Unlock()
+	s.look(nil)
+}
+
+// look tells those of found first, and then what is quiet of the entries that this round has not looked at. If code
+// of the program, such as a wrapper's SetReadDeadline, ends the goroutine, another one goes on.
+func (s *Sweeper) look(found []Quieter) {
+	left := true
+	defer func() {
+		if left {
+			go s.look(slices.Clone(found))
+		}
+	}()
 	var quiet [sweepChunk]Quieter
-	for more := true; more; {
-		var n int
-		n, more = s.chunk(&quiet)
-		for i, q := range quiet[:n] {
+	for more := true; more || len(found) > 0; {
+		for len(found) > 0 {
+			q := found[0]
+			found[0] = nil
+			found = found[1:]
 			q.Quiet()
-			quiet[i] = nil
+		}
+		if more {
+			var n int
+			n, more = s.chunk(&quiet)
+			found = quiet[:n]
 		}
 	}
+	left = false
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.armed = s.n > 0; s.armed {

@@ -4,6 +4,7 @@ package park
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -216,4 +217,32 @@ func BenchmarkTouch(b *testing.B) {
 	for b.Loop() {
 		e.Touch()
 	}
+}
+
+// leavingConn ends the goroutine that tells it.
+type leavingConn struct{ quietConn }
+
+func (c *leavingConn) Quiet() { c.quietConn.Quiet(); runtime.Goexit() }
+
+// All are told, once, also if some end the goroutine.
+func TestQuietEndsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSweeper(Linger)
+		conns := make([]leavingConn, sweepChunk+10)
+		for round := range 2 {
+			for i := range conns {
+				s.Add(&conns[i].Entry, &conns[i])
+			}
+			time.Sleep(3 * Linger)
+			synctest.Wait()
+			for i := range conns {
+				if n := len(conns[i].times()); n != round+1 {
+					t.Fatalf("connection %d was told %d times", i, n)
+				}
+			}
+		}
+		if n := s.Len(); n != 0 {
+			t.Errorf("%d are watched", n)
+		}
+	})
 }

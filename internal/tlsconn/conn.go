@@ -115,13 +115,14 @@ func (c *Conn) CloseWrite() error {
 // Write of its own, a goroutine does both, and takes a second at most to close. A Read or Write that waits ends
 // with an error.
 func (c *Conn) Close() error {
-	err := c.tls.Close()
-	c.rmu.Lock()
-	c.closed = true
-	c.intake.endVigil()
-	c.drop()
-	c.rmu.Unlock()
-	return err
+	defer func() { // also if code of the program ends the goroutine
+		c.rmu.Lock()
+		c.closed = true
+		c.intake.endVigil()
+		c.drop()
+		c.rmu.Unlock()
+	}()
+	return c.tls.Close()
 }
 
 // Held returns the memory, in bytes, of ciphertext that was read and yields nothing yet, and of records

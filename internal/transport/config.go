@@ -213,8 +213,8 @@ func (c *ServerConfig) Prepare() {
 	c.h2.HeaderTable = c.HeaderTableSize
 	c.h2.PrefaceTimeout = c.HandshakeTimeout
 	k := &c.Keepalive
-	k.MaxConnectionIdle = orDefault(k.MaxConnectionIdle, infinity)
-	k.MaxConnectionAge = orDefault(k.MaxConnectionAge, infinity)
+	k.MaxConnectionIdle = orDefault(max(k.MaxConnectionIdle, 0), infinity)
+	k.MaxConnectionAge = orDefault(max(k.MaxConnectionAge, 0), infinity)
 	k.MaxConnectionAgeGrace = orDefault(k.MaxConnectionAgeGrace, infinity)
 	k.Time = orDefault(k.Time, 2*time.Hour)
 	if k.Time != infinity {

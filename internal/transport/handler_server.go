@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+	credinternal "google.golang.org/grpc/internal/credentials"
 	"google.golang.org/grpc/internal/ctxkey"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
@@ -210,6 +211,7 @@ func (s *HandlerStream) setPeer() {
 	if s.r.TLS != nil {
 		s.peer.AuthInfo = credentials.TLSInfo{
 			State:          *s.r.TLS,
+			SPIFFEID:       credinternal.SPIFFEIDFromState(*s.r.TLS),
 			CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
 		}
 	}

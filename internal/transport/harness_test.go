@@ -81,6 +81,11 @@ func startServer(t testing.TB, network string, cfg ServerConfig, handle func(*Se
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startServerOn(t, lis, cfg, handle)
+}
+
+func startServerOn(t testing.TB, lis net.Listener, cfg ServerConfig, handle func(*ServerStream)) *testServer {
+	t.Helper()
 	if cfg.MaxRecvMsgSize == 0 {
 		cfg.MaxRecvMsgSize = 4 << 20
 	}

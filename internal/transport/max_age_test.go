@@ -47,3 +47,20 @@ func both(f, g func()) {
 	wg.Go(g)
 	wg.Wait()
 }
+
+// TestNegativeAge: a limit below 0 is none, and no peer ends the process by it.
+func TestNegativeAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := ServerConfig{Keepalive: keepalive.ServerParameters{MaxConnectionAge: -time.Second, MaxConnectionIdle: -time.Hour}}
+		cfg.Prepare()
+		nc, far := net.Pipe()
+		c := NewServer(t.Context(), nc, new(peer.Peer), &ServerHost{ServerConfig: &cfg, Handler: &testServer{closed: make(chan error, 1)}})
+		far.Close()
+		c.Start()
+		synctest.Wait()
+		if age := c.special.age; age != nil && (age.age != nil || age.idle != nil) {
+			t.Error("there are timers")
+		}
+		c.Close(nil)
+	})
+}

@@ -205,6 +205,9 @@ func (c *callContext) cancelLocked(end contextEnd) derivedEnd {
 		c.cold().timer.Stop()
 	}
 	c.wake.signal(wakeEnd, 0)
+	if c.headers == headersGoing {
+		(*ServerStream)(c).headersGone()
+	}
 	endTree := c.endTree
 	c.endTree = nil
 	return endTree

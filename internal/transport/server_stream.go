@@ -161,20 +161,24 @@ func (s *ServerStream) mayNotSend(f *h2.Frames) error {
 	var err error
 	s.mu.Lock()
 	s.awaitHeaders()
+	over := s.asContext().isOver() // meanwhile: then the headers may not be sent
 	switch {
 	case s.cold().spoilt != nil:
 		err = s.cold().spoilt.Err()
 	case s.finished:
 		err = errFinished
-	default:
+	case !over:
 		s.takeHeaders(f)
 	}
 	s.mu.Unlock()
+	if over && err == nil {
+		err = s.sendError(s.ctxErr())
+	}
 	return err
 }
 
-// awaitHeaders waits for a goroutine that is sending the response headers. mu is held before
-// and after, not during the wait.
+// awaitHeaders waits for a goroutine that is sending the response headers, or for the end of the call's context: that
+// goroutine may have been ended by the program's code. mu is held before and after, not during the wait.
 func (s *ServerStream) awaitHeaders() {
 	for s.headers == headersGoing {
 		out := s.cold().headersOut
@@ -246,6 +250,15 @@ func (s *ServerStream) sendError(cause error) error {
 	return status.FromContextError(cause).Err()
 }
 
+// headersGone wakes who waits for the goroutine that sends the response headers. mu is held.
+func (s *ServerStream) headersGone() {
+	s.headers = headersSent
+	if out := s.cold().headersOut; out != nil {
+		close(out)
+		s.mutableCold().headersOut = nil
+	}
+}
+
 // headersDone is called after the response headers were sent, or refused. If they were larger than the
 // client accepts, it gets trailers instead that say so, and the call is over: nothing can be sent without
 // headers. If those trailers are too large as well, the stream is reset.
@@ -260,11 +273,7 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 		s.out = encodeStatus(headerListError(tooLarge))
 		s.out.bare = true
 	}
-	s.headers = headersSent
-	if s.cold().headersOut != nil {
-		close(s.cold().headersOut)
-		s.mutableCold().headersOut = nil
-	}
+	s.headersGone()
 	s.mu.Unlock()
 	if tooLarge == nil {
 		return

@@ -8,21 +8,29 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
-// leaver is code of the program that leaves its goroutine when it is told to, once.
+// leaver is code of the program that leaves its goroutine when it is told to, once, and if a function is given not
+// before it is called by that.
 type leaver struct {
 	by    func()
+	in    string
 	armed atomic.Bool
 }
 
 func (l *leaver) call() {
-	if l.armed.Swap(false) {
+	if !l.armed.Load() {
+		return
+	}
+	stack := make([]byte, 16<<10)
+	if strings.Contains(string(stack[:runtime.Stack(stack, false)]), l.in) && l.armed.Swap(false) {
 		l.by()
 	}
 }
@@ -156,5 +164,109 @@ func TestWriterIsLeft(t *testing.T) {
 				t.Error("it was closed without an error")
 			}
 		})
+	}
+}
+
+// leaves is a listener of connections whose CountWritten is code of the program.
+type leaves struct {
+	net.Listener
+	*leaver
+}
+
+func (l leaves) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &countsOutput{nc, l.leaver}, nil
+}
+
+func startLeaving(t *testing.T, l *leaver, handle func(*ServerStream)) *testServer {
+	t.Helper()
+	lis, err := listen(t, "tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startServerOn(t, leaves{lis, l}, ServerConfig{}, handle)
+}
+
+// TestHeadersAreLeft: a handler that has left the sending of its headers by a panic, and recovered, can end its call.
+func TestHeadersAreLeft(t *testing.T) {
+	l := &leaver{by: func() { panic(errOfProgram) }, in: "(*ServerStream).Send("}
+	needsParking(t)
+	began, may, finished := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	srv := startLeaving(t, l, func(s *ServerStream) {
+		close(began)
+		<-may
+		if err := recovered(func() error { return s.Send(payload([]byte("a"))) }); err != errOfProgram {
+			t.Error(err)
+		}
+		finished <- s.Finish(nil)
+	})
+	c, _ := srv.dial(nil)
+	s := startTalk(t, c)
+	s.send("a")
+	<-began
+	waitFor(t, "both sides to be quiet", func() bool { return park.ReadStats().Parked == 2 })
+	l.armed.Store(true)
+	close(may)
+	for s.receive() == nil {
+	}
+	if s.Status().Code() != codes.Unavailable {
+		t.Error(s.Status())
+	}
+	if err := <-finished; err == nil {
+		t.Error("it was finished on a connection that is lost")
+	}
+	if err := <-srv.closed; err == nil {
+		t.Error("it was closed without an error")
+	}
+}
+
+// TestStartIsLeft: a connection ends whose first write has ended the goroutine that starts it.
+func TestStartIsLeft(t *testing.T) {
+	l := &leaver{by: runtime.Goexit}
+	l.armed.Store(true)
+	srv := startLeaving(t, l, echoStream)
+	nc, err := net.Dial("tcp", srv.lis.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if err := <-srv.closed; err == nil {
+		t.Error("it was closed without an error")
+	}
+}
+
+// TestGoAwayIsLeft: so does one whose reader is ended by the write that tells the peer which rule it has broken.
+func TestGoAwayIsLeft(t *testing.T) {
+	lis, err := listen(t, "tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	srv := &testServer{t: t, lis: lis}
+	l := &leaver{by: runtime.Goexit, in: "(*reader).sayGoAway("}
+	cfg := srv.prepare(over(func(nc net.Conn) net.Conn { return &countsOutput{nc, l} }))
+	peers := make(chan net.Conn, 1)
+	go func() {
+		nc, err := lis.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = nc.Write([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0}) // SETTINGS
+		peers <- nc
+	}()
+	c, n := srv.connect(cfg)
+	nc := <-peers
+	defer nc.Close()
+	s := startTalk(t, c)
+	l.armed.Store(true)
+	_, _ = nc.Write([]byte{0, 0, 8, 6, 0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8}) // a PING of a stream
+	if err := s.receive(); err != io.EOF || s.Status().Code() != codes.Unavailable {
+		t.Error(err, s.Status())
+	}
+	if err := <-n.closed; err == nil {
+		t.Error("it was closed without an error")
 	}
 }

@@ -38,8 +38,8 @@ func (c *Conn) Start() {
 	if drains {
 		time.AfterFunc(drainPatience, c.drainLate)
 	}
+	defer c.ground().Go((*reader)(c)) // also if the write ends the goroutine: see errWriterLeft
 	l.unlockAndFlush()
-	c.ground().Go((*reader)(c))
 }
 
 func (c *Conn) initParking() {

@@ -62,9 +62,11 @@ func (q *sweptConn) Quiet() {
 		(*reader)(q).slimResting()
 		return
 	}
-	c := (*Conn)(q).lock()
-	c.interruptAsQuiet()
-	c.unlock()
+	func() {
+		c := (*Conn)(q).lock()
+		defer c.unlock() // also if a wrapper's SetReadDeadline ends the goroutine
+		c.interruptAsQuiet()
+	}()
 	if (*Conn)(q).whoReads() == lent && q.handle.Kick() {
 		q.handle.Wake() // starts a reader, which parks without what reading needs
 	}

@@ -13,7 +13,23 @@ import (
 // tells the Handler and all streams that the connection has ended.
 func (r *reader) stop(err error) {
 	var ce *protocol.ConnError
-	said := errors.As(err, &ce) && !ce.Remote && r.sayGoAway(ce)
+	if !errors.As(err, &ce) || ce.Remote {
+		r.end(err, false)
+		return
+	}
+	left := true
+	defer func() {
+		if left { // see errWriterLeft
+			go r.end(err, false)
+		}
+	}()
+	said := r.sayGoAway(ce)
+	left = false
+	r.end(err, said)
+}
+
+// end ends the connection, and tells the Handler and all streams. said says that the peer was told why.
+func (r *reader) end(err error, said bool) {
 	c := r.lock()
 	was := c.kill(c.core.CauseOf(err))
 	c.unlock()
@@ -27,12 +43,14 @@ func (r *reader) stop(err error) {
 // leave closes the socket, and gives back what the reader holds.
 func (r *reader) leave() {
 	r.handle.Close()
+	defer func() { // also if a program's Close ends the goroutine
+		c := r.lock()
+		c.core.DropOutput() // what was queued meanwhile
+		c.core.DropCoder()
+		c.unlock()
+		r.in.release(r.core.Side(), r.core.Config())
+	}()
 	(*Conn)(r).closeWire()
-	c := r.lock()
-	c.core.DropOutput() // what was queued meanwhile
-	c.core.DropCoder()
-	c.unlock()
-	r.in.release(r.core.Side(), r.core.Config())
 }
 
 // sayGoAway tells the peer which rule it broke, and waits until the system has taken that frame. It
