@@ -124,8 +124,8 @@ func (ss *serverStream) exited() {
 		ss.leave(errExited)
 		return
 	}
+	defer answerExited(ss.call.serverCall) // also if who is told of the end exits as well
 	ss.server.ended(ss.call.servedCall, ss.method, errExited)
-	answerExited(ss.call.serverCall)
 }
 
 // handedCall is a call that goes on, or may, when its handler has returned.
@@ -138,6 +138,7 @@ type handedCall interface {
 	Flush()
 	Conn() any
 	Fate() error
+	Late() error
 	Done()
 }
 
@@ -207,6 +208,9 @@ func (h *handedStream) Offer(prepared any, w handover.Waker, more int) (taken bo
 	}
 	return taken, nil
 }
+
+// Late implements handover.Server.
+func (h *handedStream) Late() error { return h.handed().Late() }
 
 // Kind implements handover.Encoder.
 func (h *handedStream) Kind() handover.Kind {

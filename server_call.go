@@ -129,11 +129,11 @@ func (s *Server) beginWatched(ctx context.Context, st serverCall, m *method) *se
 	var call servedCall
 	err, ended := errExited, true
 	defer func() {
+		if ended && err == errExited {
+			defer answerExited(st) // also if who is told of the end exits as well
+		}
 		if ended {
 			s.ended(call, m, err)
-		}
-		if ended && err == errExited {
-			answerExited(st)
 		}
 	}()
 	call, ctx = s.watch(ctx, st, m)

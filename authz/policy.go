@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -77,19 +78,19 @@ func checkOnce(d *json.Decoder) error {
 	if _, composed := open.(json.Delim); !composed {
 		return nil
 	}
-	seen := make(map[string]bool)
+	seen := make(map[string]bool) // folded
 	for d.More() {
 		if open == json.Delim('{') {
 			field, err := d.Token()
 			if err != nil {
 				return err
 			}
-			name := strings.ToLower(field.(string))
+			name := folded(field.(string))
 			if seen[name] {
 				return fmt.Errorf("field %q is there twice", field)
 			}
 			seen[name] = true
-			if name == "config" { // an audit logger's own, which structpb checks
+			if name == folded("config") { // an audit logger's own, which structpb checks
 				var config json.RawMessage
 				if err := d.Decode(&config); err != nil {
 					return err
@@ -103,6 +104,17 @@ func checkOnce(d *json.Decoder) error {
 	}
 	_, err = d.Token()
 	return err
+}
+
+// folded returns the same for all names that package json takes for one.
+func folded(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, name)
 }
 
 // parsePolicy returns the engines that enforce a policy: one for the deny rules, if there

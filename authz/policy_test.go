@@ -37,6 +37,7 @@ func TestPolicies(t *testing.T) {
 		{"{\"name\":\"a\",\"allow_rules\":[{\"name\":\"r\"}]}\n", ""},
 		{`{"name":"a","deny_rules":[{"name":"r"}],"deny_rules":[],"allow_rules":[{"name":"r"}]}`, `field "deny_rules" is there twice`},
 		{`{"name":"a","deny_rules":[{"name":"r"}],"DENY_rules":[],"allow_rules":[{"name":"r"}]}`, `field "DENY_rules" is there twice`},
+		{`{"name":"a","deny_rules":[{"name":"r"}],"deny_ruleſ":[],"allow_rules":[{"name":"r"}]}`, "is there twice"},
 		{rule(`"source":{"principals":["a"],"principals":[]}`), `field "principals" is there twice`},
 		{rule(`"source":{"principals":["*","a*","*a","a*b","**","*a*",""]}`), ""},
 		{head(``), `"allow_rules" 1: "headers" 0: "key" is not present`},

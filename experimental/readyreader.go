@@ -19,7 +19,7 @@ import (
 //     writes, too, and is a [WriteCounter], it is as fast as the socket.
 //   - The same holds for a wrapper around a socket that changes what it reads, or holds some of it, if it
 //     is a [TryReader].
-//   - Any other wrapper around a socket that has a Read of its own has, while it is idle, a goroutine that
+//   - Any other wrapper around a socket that has a Read of its own, or is of a generic type, has, while it is idle, a goroutine that
 //     waits in that Read, with a buffer of 256 bytes.
 //   - Package experimental/footprint tells which connections don't park, and why.
 //

@@ -196,8 +196,9 @@ func (s *OutTrailer) IsClient() bool { return s.Client }
 
 func (*OutTrailer) isRPCStats() {}
 
-// End is the last event of an RPC on a server, and of an attempt on a client. It comes only
-// where Begin has come.
+// End is the last event of an RPC on a server, and of an attempt on a client, with one exception: what the program sends
+// or receives of a stream whose context has ended is told when it does, which may be later. It comes only where Begin has
+// come.
 type End struct {
 	// Client says which side reports the event.
 	Client bool

@@ -64,7 +64,7 @@ func (o Options) check() error {
 // minutes before it expires, or for a second if it expires sooner than that.
 //
 // If an exchange fails, the RPC that made it fails with the code that errors of credentials
-// have, and the next RPC tries again. After ten failures in a row, RPCs within 0.1 s of the
+// have, or, if its context has ended, with DEADLINE_EXCEEDED or CANCELLED, and the next RPC tries again. After ten failures in a row, RPCs within 0.1 s of the
 // last failure make no exchange and fail with the same error.
 //
 // Tokens are sent to servers only over connections with privacy and integrity, such as TLS.

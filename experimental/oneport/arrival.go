@@ -18,6 +18,19 @@ import (
 
 // run passes the connection on to a server, or closes it.
 func (a *arrival) run() {
+	left := true
+	defer func() {
+		if left { // code of the program, such as a GetCertificate, has ended the goroutine
+			a.port.forget(a)
+			_ = a.conn.Close()
+		}
+	}()
+	a.arrive()
+	left = false
+}
+
+// arrive does what run says, as far as the program's code returns.
+func (a *arrival) arrive() {
 	err := a.shake()
 	if err == nil && a.step != decided {
 		err = a.sniff()

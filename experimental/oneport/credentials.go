@@ -16,7 +16,7 @@ import (
 // Credentials returns the credentials for the grpc.Server behind a [Port]. They accept connections as
 // the port has secured them. Handlers find credentials.TLSInfo in the peer, as with credentials.NewTLS,
 // or, in plain text, the AuthInfo of the insecure credentials. Connections that do not come from a Port
-// are refused.
+// are refused; they may have been wrapped since, as by netutil.LimitListener, by structs that embed them.
 func Credentials() credentials.TransportCredentials { return creds{} }
 
 type creds struct{}
@@ -33,15 +33,15 @@ func (creds) ClientHandshake(context.Context, string, net.Conn) (net.Conn, crede
 
 // ServerHandshake implements credentials.TransportCredentials.
 func (creds) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	c, ok := raw.(*conn)
-	if !ok {
+	found := readyreader.Find(raw, func(c net.Conn) bool { _, is := c.(*conn); return is })
+	if found == nil {
 		return nil, nil, errForeign
 	}
-	if c.auth != nil {
-		return c, c.auth, nil
+	if auth := found.(*conn).auth; auth != nil {
+		return raw, auth, nil
 	}
-	_, auth, err := insecure.NewCredentials().ServerHandshake(c)
-	return c, auth, err
+	_, auth, err := insecure.NewCredentials().ServerHandshake(raw)
+	return raw, auth, err
 }
 
 // Info implements credentials.TransportCredentials.

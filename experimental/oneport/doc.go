@@ -2,7 +2,8 @@
 
 // Package oneport serves gRPC and HTTP on one port, in plain text or over TLS. A [Port] accepts
 // connections from a listener, and passes each on to one of two other listeners: one for the grpc.Server
-// and one for the http.Server. The servers need no change. RPCs are then served as on a port of their
+// and one for the http.Server. The servers need no change, except that
+// an http.Server has to speak HTTP/2, as it does by default (see below). RPCs are then served as on a port of their
 // own, where idle connections hold neither a goroutine nor a buffer; behind grpc.Server.ServeHTTP
 // connections would belong to net/http.
 //
@@ -28,7 +29,9 @@
 //
 // The http.Server gets connections as if it had accepted them itself: as a *tls.Conn if there is TLS, and
 // with everything that the client has sent. Its Protocols, timeouts and hooks apply. In plain text it
-// serves HTTP/2 only if its Protocols say so.
+// serves HTTP/2 only if its Protocols say so. Over TLS the port offers HTTP/2 to all clients, and net/http serves it
+// unless Protocols leave it out, or the server has a TLSConfig whose NextProtos does not name "h2": the port's config is
+// in Options.TLS, and the server's TLSConfig best stays nil.
 //
 // A limit on the number of connections (netutil.LimitListener) belongs around the listener that the port is given, where
 // those beyond it take nothing. Around a side of the port it makes them wait in the port, which has a goroutine for

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,7 @@ type rig struct {
 	served chan error // of the port, the server of gRPC, that of HTTP
 	settle time.Duration
 	opts   Options
+	side   func(net.Listener) net.Listener // what is put around that of gRPC; nil: nothing
 
 	mu    sync.Mutex
 	auth  []credentials.AuthInfo // of each RPC
@@ -109,7 +111,11 @@ func start(t *testing.T, secure bool, set ...func(*rig, *net.Listener)) *rig {
 	}
 	r.port.settle = r.settle
 	go func() { r.served <- r.port.Serve() }()
-	go func() { r.served <- r.rpc.Serve(r.port.GRPC()) }()
+	rpc := r.port.GRPC()
+	if r.side != nil {
+		rpc = r.side(rpc)
+	}
+	go func() { r.served <- r.rpc.Serve(rpc) }()
 	go func() { r.served <- r.web.Serve(r.port.HTTP()) }()
 	t.Cleanup(r.stop)
 	return r
@@ -508,6 +514,56 @@ func TestHandshakeTimeout(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
 		t.Error(err)
 	}
+}
+
+// A connection is closed whose handshake is left by the program's code.
+func TestCallbackEndsGoroutine(t *testing.T) {
+	r := start(t, true, func(r *rig, _ *net.Listener) {
+		r.opts.TLS = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			runtime.Goexit()
+			return nil, nil
+		}}
+	})
+	c, err := net.Dial("tcp", r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	if err := tls.Client(c, clientTLS("h2")).Handshake(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// limited is a listener whose connections are wrapped, as by netutil.LimitListener.
+type limited struct{ net.Listener }
+
+type limitedConn struct {
+	net.Conn
+	release func()
+}
+
+func (l limited) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &limitedConn{c, func() {}}, nil
+}
+
+func (c *limitedConn) Close() error { c.release(); return c.Conn.Close() }
+
+// TestLimited: a side of the port may be wrapped. The port stays a shared one: other requests go elsewhere.
+func TestLimited(t *testing.T) {
+	forBoth(t, func(t *testing.T, secure bool) {
+		r := start(t, secure, func(r *rig, _ *net.Listener) {
+			r.side = func(lis net.Listener) net.Listener { return limited{lis} }
+		})
+		r.check(r.channel())
+		c := r.browser(true)
+		r.call(c)
+		r.ask(c, "/", 10)
+	})
 }
 
 // A connection that its server does not accept is closed.

@@ -80,9 +80,16 @@ func Open[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin f
 		return nil, errNotHeld
 	}
 	c.stream = stream
+	left := true
+	defer func() {
+		if left { // a codec, or a stats handler, has panicked or ended the goroutine: nobody else has the Client
+			c.core.abandon(errPanic)
+		}
+	}()
 	if c.core.side.arm(true) != 0 || !c.core.turn.Rest() {
 		warm.Go(&c.core)
 	}
+	left = false
 	return c, nil
 }
 
@@ -211,3 +218,5 @@ func (c *clientSide[Req, Res]) end(err error) error {
 }
 
 func (c *clientSide[Req, Res]) fate() error { return nil }
+
+func (c *clientSide[Req, Res]) late() error { return nil } // only a server is told Late

@@ -60,6 +60,8 @@ type side interface {
 	goesOn() bool
 	// fate returns what the RPC has ended with, if end has not been called.
 	fate() error
+	// late returns what the RPC is to end with once arm has returned handover.Late.
+	late() error
 }
 
 // stage says how far the sending side has come. It only grows.
@@ -93,7 +95,8 @@ func (c *core) Run() {
 		if clean {
 			return
 		}
-		err := errPanic // if it was no panic, the callback has ended its goroutine
+		err := errPanic                   // if it was no panic, the callback has ended its goroutine
+		defer func() { c.abandon(err) }() // also if Recover does so
 		if c.opts.Recover != nil {
 			if value := recover(); value != nil {
 				if e := c.opts.Recover(value); e != nil {
@@ -101,7 +104,6 @@ func (c *core) Run() {
 				}
 			}
 		}
-		c.abandon(err)
 	}()
 	for c.step() {
 	}
@@ -114,6 +116,10 @@ func (c *core) step() (more bool) {
 	if have.Has(handover.Over) {
 		c.conclude()
 		return false
+	}
+	if have.Has(handover.Late) {
+		c.fail(c.side.late())
+		return true // what comes next is Over
 	}
 	flushed := c.flush()
 	if have.Has(handover.Input) {

@@ -93,7 +93,8 @@ func HandOver[Req, Res any](stream grpc.ServerStream, calls *ServerCallbacks[Req
 	return s, nil
 }
 
-// Context returns the context of the RPC, which ends with the RPC.
+// Context returns the context of the stream that was handed over. That is the RPC's, which ends with the RPC, unless an
+// interceptor has put another one into the stream: one that the interceptor ends when it returns has ended by now.
 func (s *Server[Req, Res]) Context() context.Context { return s.stream.Context() }
 
 // SetHeader adds to the metadata that is sent first, as grpc.ServerStream's SetHeader does.
@@ -201,3 +202,5 @@ func (s *serverSide[Req, Res]) end(err error) error { return s.base.Finish(err) 
 func (s *serverSide[Req, Res]) goesOn() bool { return false }
 
 func (s *serverSide[Req, Res]) fate() error { return s.base.Fate() }
+
+func (s *serverSide[Req, Res]) late() error { return s.base.Late() }

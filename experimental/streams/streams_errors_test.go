@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/experimental/streams"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -176,4 +179,50 @@ func TestFaultyServerStream(t *testing.T) {
 	hasStatus(t, "the client", err, codes.Unknown)
 	hasStatus(t, "Send", await(t, sent, "Send"), codes.Unknown)
 	hasStatus(t, "OnDone", await(t, done, "OnDone"), codes.Unknown)
+}
+
+// TestRecoverEndsGoroutine: the RPC ends also if Recover itself does not return.
+func TestRecoverEndsGoroutine(t *testing.T) {
+	opts := &streams.Options{Recover: func(any) error { runtime.Goexit(); return nil }}
+	theirs, ours := panickingServer(t, opts)
+	hasStatus(t, "the client", theirs, codes.Internal)
+	hasStatus(t, "OnDone", ours, codes.Internal)
+}
+
+// panicking is a codec that panics when it decodes.
+type panicking struct{ encoding.CodecV2 }
+
+func (panicking) Name() string                         { return "proto" }
+func (panicking) Unmarshal(mem.BufferSlice, any) error { panic("of the test") }
+
+// TestOpenPanics: an RPC ends whose reply has come, and makes the codec panic, when Open looks.
+func TestOpenPanics(t *testing.T) {
+	over, ended := make(chan error, 1), make(chan struct{})
+	r := newRig(t, &service{up: func(st upwards) error {
+		defer close(ended)
+		if err := st.SendMsg(&summary{}); err != nil {
+			return err
+		}
+		<-st.Context().Done()
+		return nil
+	}})
+	defer func() {
+		_ = recover() // or the client's goroutine has ended the RPC
+		await(t, ended, "the end of the handler")
+		if err := await(t, over, "OnDone"); err == nil {
+			t.Error("it ends well")
+		}
+	}()
+	_, err := streams.OpenClientStreaming(&streams.ClientCallbacks[upload, summary]{
+		OnDone: func(_ *sender, err error) { over <- err },
+	}, &streams.Options{Recover: func(any) error { return errOfTest }}, func(o grpc.CallOption) (grpc.ClientStreamingClient[upload, summary], error) {
+		st, err := r.client.StreamingInputCall(r.ctx, o, grpc.ForceCodecV2(panicking{encoding.GetCodecV2("proto")}))
+		if err == nil {
+			_, err = st.Header() // the message comes with it
+		}
+		return st, err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // hub hands over the stream of each watch, and has them.
@@ -394,5 +396,62 @@ func TestWaitingMessagePanics(t *testing.T) {
 				t.Error("the stream is not over")
 			}
 		})
+	}
+}
+
+// TestTapsContext: the RPC ends when the context ends that a tap has returned, whether the client still sends or not.
+func TestTapsContext(t *testing.T) {
+	for _, way := range []string{"Serve", "ServeHTTP"} {
+		for _, client := range []string{"sends", "has sent"} {
+			t.Run(way+", the client "+client, func(t *testing.T) {
+				var end atomic.Pointer[context.CancelFunc]
+				tapped := func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+					ctx, cancel := context.WithCancel(ctx)
+					end.Store(&cancel)
+					return ctx, nil
+				}
+				begun, done := make(chan struct{}), make(chan error, 1)
+				h := newHub()
+				h.calls = &streams.ServerCallbacks[streams.None, response]{OnDone: func(_ *watcher, err error) { done <- err }}
+				handed := func(st duplex) error {
+					_, err := streams.Bidi(st, &streams.ServerCallbacks[request, response]{
+						OnMessage: func(*streams.Server[request, response], *request) { close(begun) },
+						OnDone:    func(_ *streams.Server[request, response], err error) { done <- err },
+					}, nil)
+					return err
+				}
+				r := newRig(t, &service{down: h.watch, duplex: handed}, grpc.InTapHandle(tapped))
+				client4 := r.client
+				if way == "ServeHTTP" {
+					client4 = clientOf(overHTTP(t, r.server))
+				}
+				var recv func() error
+				if client == "sends" {
+					st, err := client4.FullDuplexCall(r.ctx)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := st.Send(ask("x")); err != nil {
+						t.Fatal(err)
+					}
+					await(t, begun, "a message")
+					recv = func() error { _, err := st.Recv(); return err }
+				} else {
+					st, err := client4.StreamingOutputCall(r.ctx, &request{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					await(t, h.added, "a stream")
+					recv = func() error { _, err := st.Recv(); return err }
+				}
+				(*end.Load())()
+				if err := await(t, done, "OnDone"); status.Code(err) != codes.Canceled {
+					t.Errorf("OnDone: %v", err)
+				}
+				if err := recv(); status.Code(err) != codes.Canceled {
+					t.Errorf("the client: %v", err)
+				}
+			})
+		}
 	}
 }

@@ -204,15 +204,17 @@ func (c *Call) Trailer(s *status.Status, md metadata.MD, peer net.Addr) {
 	}, fieldsOf(md)}, peer)
 }
 
-// write completes an entry and passes it to the loggers. It drops the end of an RPC that was
-// never opened, and a half-close after the end: each side of an RPC has a goroutine, and they race. A server
+// write completes an entry and passes it to the loggers. It drops the end of an RPC that was never opened, and what comes
+// after the end of a client's: each side of an RPC has a goroutine, and they race. On a server the end may be that of the
+// client's messages alone. A server
 // logs the peer once. A client logs it with the header and with the trailer.
 func (c *Call) write(e *entry, peer net.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kind := e.whole.Type
 	ends := kind == pb.GrpcLogEntry_EVENT_TYPE_CANCEL || kind == pb.GrpcLogEntry_EVENT_TYPE_SERVER_TRAILER
-	if ends && peer == nil && c.unopened != nil || c.ended && kind == pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HALF_CLOSE {
+	if ends && peer == nil && c.unopened != nil ||
+		c.ended && (c.side == Client || kind == pb.GrpcLogEntry_EVENT_TYPE_CLIENT_HALF_CLOSE) {
 		return
 	}
 	c.ended = c.ended || ends

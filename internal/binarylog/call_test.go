@@ -181,12 +181,13 @@ func TestNotLogged(t *testing.T) {
 	}
 }
 
-// TestSinkFails: the RPC does not notice.
+// TestSinkFails: the RPC does not notice. Nothing follows the end of a client's RPC.
 func TestSinkFails(t *testing.T) {
 	c, m := begin(t, Client, "*")
 	m.err = errors.New("full")
+	c.Message(Client, nil)
 	c.Cancel()
-	c.Cancel()
+	c.Message(Server, nil) // received after the end
 	if len(m.entries) != 2 {
 		t.Errorf("%v", m.entries)
 	}

@@ -23,12 +23,12 @@ func (l *Link) Begun(c *transport.Client) {
 	for _, h := range handlers {
 		ctx = h.TagConn(ctx, info)
 	}
+	l.mu.Lock()
+	l.ctx, l.end = ctx, end // if a handler ends the goroutine, all are told of the connection's end
+	l.mu.Unlock()
 	for _, h := range handlers {
 		h.HandleConn(ctx, &stats.ConnBegin{Client: true})
 	}
-	l.mu.Lock()
-	l.ctx, l.end = ctx, end
-	l.mu.Unlock()
 }
 
 // Draining implements transport.ClientEvents.

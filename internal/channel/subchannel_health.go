@@ -19,7 +19,8 @@ func (sub *Subchannel) healthService() (service string, watch healthcheck.Func) 
 		return "", nil
 	}
 	if watch = healthcheck.Registered(); watch == nil {
-		logger.Errorf("%s: Health check is requested but health package is not imported.", sub.ch.Name)
+		// Not with mu held: the program's logger may close what it hears of.
+		go logger.Errorf("%s: Health check is requested but health package is not imported.", sub.ch.Name)
 	}
 	return *c.healthName, watch
 }

@@ -18,6 +18,9 @@ const (
 	Input Events = 1 << iota
 	// Over says that the RPC has ended. There is no Input after it.
 	Over
+	// Late says that the context which a tap has returned has ended, and nothing is received that would tell: the owner
+	// has to end the RPC with Late's error.
+	Late
 )
 
 // Has reports whether any of the events e2 is among e.
@@ -45,7 +48,7 @@ type Server interface {
 	// HandOver makes o the owner. The handler calls it, and then returns nil. An error has a
 	// status.
 	HandOver(o Owner) error
-	// Arm returns what there is to do: Over, or Input if input is true. If it returns 0, w is
+	// Arm returns what there is to do: Over, Late, or Input if input is true. If it returns 0, w is
 	// woken when there is something to do.
 	Arm(w Waker, input bool) Events
 	// ArmRoom reports whether there is room, so that SendMsg does not wait. If there is none, w, which may be
@@ -69,6 +72,8 @@ type Server interface {
 	Finish(err error) error
 	// Fate returns the status with which the RPC has ended without Finish. It is valid once Arm has reported Over.
 	Fate() error
+	// Late returns a status once Arm has reported Late.
+	Late() error
 	// Done says that the owner needs the RPC, which ended with err, no more.
 	Done(err error)
 	Encoder

@@ -371,6 +371,18 @@ func onlyConn(conn net.Conn) net.Conn {
 	return only
 }
 
+// Find returns the connection for which is returns true: conn, or one that it embeds, or that this embeds, and so on. It
+// returns nil if there is none.
+func Find(conn net.Conn, is func(net.Conn) bool) net.Conn {
+	for range maxDepth {
+		if conn == nil || is(conn) {
+			return conn
+		}
+		conn = onlyConn(conn)
+	}
+	return nil
+}
+
 // SocketBelow returns the TCP or unix socket that carries conn: conn itself, or what is below
 // any wrappers, even those with a Read or Write of their own. It returns nil if it finds none.
 func SocketBelow(conn net.Conn) net.Conn {

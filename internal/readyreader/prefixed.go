@@ -39,6 +39,9 @@ type prefix struct {
 	p     []byte // owned by the reader
 }
 
+// NetConn returns the connection below, as tls.Conn's does. Its reads do not have the prefix.
+func (c *prefix) NetConn() net.Conn { return c.Conn }
+
 // Read implements net.Conn.
 func (c *prefix) Read(b []byte) (int, error) {
 	if len(c.p) > 0 {

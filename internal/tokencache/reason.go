@@ -12,19 +12,22 @@ import (
 const maxReason = 1 << 10
 
 // Reason returns what an error may quote of an issuer's answer with an HTTP status other than 200, in valid UTF-8. Of a
-// JSON object these are the members that are for errors (RFC 6749, section 5.2); of other text the first KiB; and nothing
-// of the answer of a success, whatever it is. So it is no token that RPCs fail with.
+// JSON object these are the members that are for errors (RFC 6749, section 5.2); of text that is not JSON the first KiB;
+// and nothing of other JSON, nor of the answer of a success.
 func Reason(httpStatus int, answer []byte) string {
 	if httpStatus >= http.StatusOK && httpStatus < http.StatusMultipleChoices {
 		return ""
 	}
 	reason := string(answer)
-	if text := strings.TrimSpace(reason); strings.HasPrefix(text, "{") {
+	switch text := strings.TrimSpace(strings.TrimPrefix(reason, "\ufeff")); {
+	case strings.HasPrefix(text, "["), strings.HasPrefix(text, `"`):
+		return ""
+	case strings.HasPrefix(text, "{"):
 		var fault struct {
 			Error       string `json:"error"`
 			Description string `json:"error_description"`
 		}
-		if json.Unmarshal(answer, &fault) != nil || fault.Error == "" {
+		if json.Unmarshal([]byte(text), &fault) != nil || fault.Error == "" {
 			return ""
 		}
 		reason = strings.TrimSuffix(fault.Error+": "+fault.Description, ": ")

@@ -22,6 +22,9 @@ func TestReason(t *testing.T) {
 		{400, `{"error": "invalid_request"}`, "invalid_request"},
 		{500, `{"access_token": "token"}`, ""},
 		{500, `{"access_token": "token`, ""},
+		{500, "\ufeff" + `{"access_token": "token"}`, ""},
+		{500, `["token"]`, ""},
+		{500, `"token"`, ""},
 		{500, `{"error": {"code": 5}}`, ""},
 		{500, "", ""},
 	} {

@@ -50,6 +50,9 @@ func (s *ServerStream) Bind(ctx context.Context) {
 		defer s.mu.Unlock()
 		b.over = err
 		s.wake.signal(wakeMessage, 1)
+		if s.owner != nil {
+			s.wake.signal(wakeOver, 0) // it is told Late
+		}
 	})
 }
 
@@ -60,9 +63,22 @@ func (s *ServerStream) Unbind() {
 	}
 }
 
-// Bind does what ServerStream.Bind does, except for Send: net/http decides how long a Write waits. It
-// needs no Unbind.
-func (s *HandlerStream) Bind(ctx context.Context) { s.body.bound = &bound{Context: ctx} }
+// Late implements handover.Server.
+func (s *ServerStream) Late() error { return s.cold().bound.err() }
 
-// Unbind has nothing to do.
-func (s *HandlerStream) Unbind() {}
+// Bind does what ServerStream.Bind does, except for Send: net/http decides how long a Write waits.
+func (s *HandlerStream) Bind(ctx context.Context) {
+	b := &bound{Context: ctx}
+	s.body.bound = b
+	b.stop = context.AfterFunc(ctx, func() { s.handed.Load().wake() })
+}
+
+// Unbind does what ServerStream.Unbind does.
+func (s *HandlerStream) Unbind() {
+	if b := s.body.bound; b != nil {
+		b.stop()
+	}
+}
+
+// Late implements handover.Server.
+func (s *HandlerStream) Late() error { return s.body.bound.err() }

@@ -73,14 +73,28 @@ func (s *HandlerStream) finishLast(st *status.Status) {
 
 // Arm does what ServerStream.Arm does.
 func (s *HandlerStream) Arm(w handover.Waker, input bool) handover.Events {
+	late := s.isLate()
+	have := s.arm(w, input, late)
+	if have == 0 && !late && s.isLate() { // meanwhile; then it may have woken nobody
+		have = s.arm(w, input, true)
+	}
+	return have
+}
+
+// isLate reports whether the context has ended that a tap has returned. That is the program's code, so no lock is held.
+func (s *HandlerStream) isLate() bool { return s.body.bound != nil && s.body.bound.Err() != nil }
+
+func (s *HandlerStream) arm(w handover.Waker, input, late bool) handover.Events {
 	h := s.handed.Load()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case s.ctx.Err() != nil:
 		return handover.Over
-	case input && s.body.ready():
+	case input && (late || s.body.ready()):
 		return handover.Input
+	case !input && late && !h.ending:
+		return handover.Late
 	}
 	h.input = w
 	return 0

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/readyreader"
 	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 	"google.golang.org/grpc/internal/transport/h2/frame"
@@ -19,7 +20,7 @@ import (
 // now on. The values of ctx are visible in every call's context; the end of ctx has no effect.
 func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost) *Server {
 	s := &Server{host: host, special: &ordinary, peer: p}
-	if _, shares := nc.(interface{ SharesPort() }); shares || ctx != ordinary.ctx || agesOut(&host.Keepalive) {
+	if shares := readyreader.Find(nc, sharesPort) != nil; shares || ctx != ordinary.ctx || agesOut(&host.Keepalive) {
 		s.special = &special{ctx: ctx, shares: shares}
 	}
 	s.conn = h2.New(adopt(nc), h2.Server, &host.h2, (*serverHandler)(s))
@@ -29,6 +30,9 @@ func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost)
 	opened(s.conn)
 	return s
 }
+
+// sharesPort reports whether a connection says that other protocols are served on its port: see package oneport.
+func sharesPort(nc net.Conn) bool { _, shares := nc.(interface{ SharesPort() }); return shares }
 
 // SetSocketOptions sets the options of the socket that carries raw, which is the connection as it was
 // accepted. It is called after the handshake, which may find that the connection is somebody else's.

@@ -205,9 +205,7 @@ func (c *callContext) cancelLocked(end contextEnd) derivedEnd {
 		c.cold().timer.Stop()
 	}
 	c.wake.signal(wakeEnd, 0)
-	if c.headers == headersGoing {
-		(*ServerStream)(c).headersGone()
-	}
+	(*ServerStream)(c).wakeForHeaders()
 	endTree := c.endTree
 	c.endTree = nil
 	return endTree

@@ -49,6 +49,9 @@ func (s *ServerStream) Arm(w handover.Waker, input bool) handover.Events {
 	case input:
 		s.wake.call(w, wakeMessage)
 		expect = s.expect()
+	case s.cold().bound.ended() != nil && !s.finished:
+		s.mu.Unlock()
+		return handover.Late
 	default:
 		s.wake.call(w, wakeOver)
 	}

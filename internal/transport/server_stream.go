@@ -109,6 +109,10 @@ func (s *ServerStream) SendHeader(md metadata.MD) error {
 		return err
 	}
 	s.mu.Lock()
+	if over := s.asContext().isOver(); over && !s.finished {
+		s.mu.Unlock()
+		return s.sendError(s.ctxErr())
+	}
 	if s.headers != headersUnsent || s.finished {
 		gone := s.finished && !s.stranded
 		s.mu.Unlock()
@@ -177,10 +181,10 @@ func (s *ServerStream) mayNotSend(f *h2.Frames) error {
 	return err
 }
 
-// awaitHeaders waits for a goroutine that is sending the response headers, or for the end of the call's context: that
-// goroutine may have been ended by the program's code. mu is held before and after, not during the wait.
+// awaitHeaders waits for a goroutine that is sending the response headers, or for the end of the call or of its context:
+// that goroutine may have been ended by the program's code. mu is held before and after, not during the wait.
 func (s *ServerStream) awaitHeaders() {
-	for s.headers == headersGoing {
+	for s.headers == headersGoing && !s.finished && !s.asContext().isOver() {
 		out := s.cold().headersOut
 		if out == nil {
 			out = make(chan struct{})
@@ -250,9 +254,8 @@ func (s *ServerStream) sendError(cause error) error {
 	return status.FromContextError(cause).Err()
 }
 
-// headersGone wakes who waits for the goroutine that sends the response headers. mu is held.
-func (s *ServerStream) headersGone() {
-	s.headers = headersSent
+// wakeForHeaders wakes who waits for the goroutine that sends the response headers. mu is held.
+func (s *ServerStream) wakeForHeaders() {
 	if out := s.cold().headersOut; out != nil {
 		close(out)
 		s.mutableCold().headersOut = nil
@@ -273,7 +276,8 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 		s.out = encodeStatus(headerListError(tooLarge))
 		s.out.bare = true
 	}
-	s.headersGone()
+	s.headers = headersSent
+	s.wakeForHeaders()
 	s.mu.Unlock()
 	if tooLarge == nil {
 		return
@@ -293,7 +297,14 @@ func (s *ServerStream) Reply(p Payload) error {
 		f.Data.Free()
 		return errFinished
 	}
+	left := true
+	defer func() {
+		if left { // code of the program, such as a wrapper's CountWritten, has ended the goroutine
+			s.release(false)
+		}
+	}()
 	err := s.sendEnd(f, !s.watched)
+	left = false
 	if err == nil && s.cold().spoilt == nil {
 		s.server.traffic().messageSent()
 	}
@@ -311,7 +322,14 @@ func (s *ServerStream) Finish(st *status.Status) error {
 	if !s.finish(st, &f) {
 		return errFinished
 	}
+	left := true
+	defer func() {
+		if left { // as in Reply
+			s.release(false)
+		}
+	}()
 	err := s.sendEnd(f, false)
+	left = false
 	s.release(err == nil)
 	return err
 }
@@ -321,7 +339,12 @@ func (s *ServerStream) Finish(st *status.Status) error {
 func (s *ServerStream) finish(st *status.Status, f *h2.Frames) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.awaitHeaders()
+	if s.awaitHeaders(); s.headers == headersGoing && !s.finished {
+		// The context has ended meanwhile. What follows must not overtake the headers, so the stream is reset first.
+		s.mu.Unlock()
+		s.heedDeadline()
+		s.mu.Lock()
+	}
 	if s.finished {
 		return false
 	}

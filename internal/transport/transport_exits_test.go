@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/transport/h2"
+	"google.golang.org/grpc/metadata"
 )
 
 // leaver is code of the program that leaves its goroutine when it is told to, once, and if a function is given not
@@ -22,6 +24,7 @@ import (
 type leaver struct {
 	by    func()
 	in    string
+	left  chan struct{} // is closed before; nil: nothing is
 	armed atomic.Bool
 }
 
@@ -31,6 +34,9 @@ func (l *leaver) call() {
 	}
 	stack := make([]byte, 16<<10)
 	if strings.Contains(string(stack[:runtime.Stack(stack, false)]), l.in) && l.armed.Swap(false) {
+		if l.left != nil {
+			close(l.left)
+		}
 		l.by()
 	}
 }
@@ -107,25 +113,33 @@ func TestInlineReaderIsLeft(t *testing.T) {
 		"a panic recovered": func() { panic(errOfProgram) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &leaver{by: by}
+			l := &leaver{by: by, in: "h2.(*InlineReader).Read(", left: make(chan struct{})}
 			srv := startServer(t, "tcp", ServerConfig{}, echoStream)
 			c, n := srv.dial(over(func(nc net.Conn) net.Conn { return &countsInput{nc, l} }))
-			left := make(chan struct{})
-			s, _ := waitsBy(t, c, func(s talk) error {
-				returned := false
-				defer func() {
-					if !returned {
-						close(left)
+			s, over := waitsBy(t, c, func(s talk) error {
+				for {
+					if err := recovered(s.receive); err != nil || !l.armed.Load() {
+						return err
 					}
-				}()
-				err := recovered(s.receive)
-				returned = !errors.Is(err, errOfProgram)
-				return err
+				}
 			})
 			l.armed.Store(true)
-			s.send("b")
-			<-left
-			if err := s.receive(); err != io.EOF || s.Status().Code() != codes.Unavailable {
+			for left := false; !left; { // the goroutine may have to come back first, to read for itself
+				s.send("b")
+				select {
+				case <-l.left:
+					left = true
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+			if name != "Goexit" {
+				<-over // it has recovered
+			}
+			err := s.receive()
+			for err == nil {
+				err = s.receive()
+			}
+			if err != io.EOF || s.Status().Code() != codes.Unavailable {
 				t.Error(err, s.Status())
 			}
 			if err := <-n.closed; !errors.Is(err, h2.ErrReaderLeft) {
@@ -267,6 +281,42 @@ func TestGoAwayIsLeft(t *testing.T) {
 		t.Error(err, s.Status())
 	}
 	if err := <-n.closed; err == nil {
+		t.Error("it was closed without an error")
+	}
+}
+
+// TestReplyIsLeft: the context of a unary call ends whose reply has ended the handler's goroutine, and so does its Finish,
+// which comes late.
+func TestReplyIsLeft(t *testing.T) {
+	needsParking(t)
+	l := &leaver{by: runtime.Goexit, in: "(*ServerStream).Reply(", left: make(chan struct{})}
+	began, may, finished := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	var ctx context.Context
+	srv := startLeaving(t, l, func(s *ServerStream) {
+		defer func() { finished <- s.Finish(nil) }()
+		ctx = s.Context()
+		close(began)
+		<-may
+		if err := s.SetHeader(metadata.Pairs("a", "b")); err != nil {
+			t.Error(err)
+		}
+		echoUnary(s)
+	})
+	c, _ := srv.dial(nil)
+	replied := make(chan error, 1)
+	go func() {
+		_, err := unary(context.Background(), c, []byte("a"))
+		replied <- err
+	}()
+	<-began
+	waitFor(t, "both sides to be quiet", func() bool { return park.ReadStats().Parked == 2 })
+	l.armed.Store(true)
+	close(may)
+	<-l.left
+	<-finished
+	<-ctx.Done()
+	<-replied // it may have come whole
+	if err := <-srv.closed; err == nil {
 		t.Error("it was closed without an error")
 	}
 }

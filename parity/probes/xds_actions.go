@@ -160,6 +160,8 @@ var faultHeaders = [][]string{
 	{"x-envoy-fault-abort-grpc-request", "5", "x-envoy-fault-abort-percentage", "0"},
 	{"x-envoy-fault-abort-grpc-request", "5", "x-envoy-fault-abort-percentage", "100"},
 	{"x-envoy-fault-abort-grpc-request", "5", "x-envoy-fault-abort-percentage", "x"},
+	{"x-envoy-fault-abort-grpc-request", "5", "x-envoy-fault-abort-request-percentage", "0"},
+	{"x-envoy-fault-abort-grpc-request", "5", "x-envoy-fault-abort-request-percentage", "x"},
 	{"x-envoy-fault-delay-request", "1"},
 	{"x-envoy-fault-delay-request", "-1"},
 	{"x-envoy-fault-delay-request", "x"},

@@ -13,6 +13,7 @@ const (
 	cpuBase   = 250 * time.Millisecond
 	cpuByte   = 60 * time.Nanosecond // 60 ms a MB
 	cpuStream = 30 * time.Microsecond
+	cpuSender = 30 * time.Millisecond // of a handler that sends messages of a byte until its queue is full: some 20,000
 
 	allocatedBase   = 4 << 20
 	allocatedByte   = 8
@@ -32,7 +33,7 @@ const (
 // check says what costs more than it may.
 func check(s Script, c Cost) error {
 	sent, list, streams, sending := int64(len(s.Sent)), int64(s.List), int64(s.Streams+len(calls)), int64(s.Sending+1)
-	cpu := cpuBase + cpuByte*time.Duration(sent+list) + cpuStream*time.Duration(streams)
+	cpu := cpuBase + cpuByte*time.Duration(sent+list) + cpuStream*time.Duration(streams) + cpuSender*time.Duration(sending)
 	switch {
 	case c.CPU > slowness*cpu:
 		return fmt.Errorf("%v of processor time, %v are allowed", c.CPU, slowness*cpu)

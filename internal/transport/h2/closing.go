@@ -29,9 +29,7 @@ const (
 // terminate ends a connection from outside of its reader. It wakes the reader, which finds the
 // connection dead and tells the Handler and all streams.
 func (c *Conn) terminate(err error) {
-	l := c.lock()
-	was := l.kill(err)
-	l.unlock()
+	was := c.kill(err, false)
 	if was == protocol.Dead {
 		return
 	}
@@ -52,6 +50,16 @@ func (c *Conn) closeWire() {
 	if first {
 		c.wire.Conn.Close()
 	}
+}
+
+// kill does what locked.kill does, with err or with what CauseOf makes of it.
+func (c *Conn) kill(err error, cause bool) (was protocol.Stage) {
+	l := c.lock()
+	defer l.unlock() // also if a wrapper's SetReadDeadline ends the goroutine
+	if cause {
+		err = l.core.CauseOf(err)
+	}
+	return l.kill(err)
 }
 
 // kill marks the connection as dead, and returns the stage in which it was. The error of the first call

@@ -133,6 +133,16 @@ func isInline(h frame.Header) bool {
 	return false
 }
 
+// resetReadDeadline undoes what Wake has done to the deadline.
+func (r *reader) resetReadDeadline() {
+	c := r.lock()
+	defer c.unlock()
+	c.resetReadDeadline()
+	if r.quiet.Load() { // this has cleared the sweeper's deadline, too, which the next reader needs
+		c.interruptAsQuiet()
+	}
+}
+
 // Leave gives the role back. err is the error of Read, nil if Read was not called, or ErrReaderLeft if it has
 // not returned; then Leave is called by another goroutine. Wake must not be called any more.
 func (i *InlineReader) Leave(err error) {
@@ -141,12 +151,7 @@ func (i *InlineReader) Leave(err error) {
 		(*Conn)(i).move(arrive)
 	}
 	if r.in.act.lending.cut.Swap(false) {
-		c := r.lock()
-		c.resetReadDeadline()
-		if r.quiet.Load() { // this has cleared the sweeper's deadline, too, which the next reader needs
-			c.interruptAsQuiet()
-		}
-		c.unlock()
+		r.resetReadDeadline()
 	}
 	l := &r.in.act.lending
 	switch {

@@ -30,7 +30,14 @@ func (c *Conn) Start() {
 	}
 	c.initParking() // with the lock held: Close may come from now on, and looks at the handle
 	if t := l.core.Config().PrefaceTimeout; t > 0 {
+		left := true
+		defer func() {
+			if left { // a wrapper's SetReadDeadline has ended the goroutine
+				l.unlock()
+			}
+		}()
 		l.wire.readUntil(time.Now().Add(t))
+		left = false
 		if !c.in.parks || !c.in.can.Has(readyreader.EndsReads) {
 			l.armKeepalive(min(t, math.MaxInt64-lastFlush) + lastFlush) // in case deadlines have no effect
 		}

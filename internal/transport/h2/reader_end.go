@@ -30,9 +30,7 @@ func (r *reader) stop(err error) {
 
 // end ends the connection, and tells the Handler and all streams. said says that the peer was told why.
 func (r *reader) end(err error, said bool) {
-	c := r.lock()
-	was := c.kill(c.core.CauseOf(err))
-	c.unlock()
+	was := (*Conn)(r).kill(err, true)
 	defer r.leave() // also if a stats handler ends the goroutine
 	(*Conn)(r).tellAll()
 	if said && was != protocol.Dead {
@@ -56,6 +54,7 @@ func (r *reader) leave() {
 // sayGoAway tells the peer which rule it broke, and waits until the system has taken that frame. It
 // reports whether the system has taken it.
 func (r *reader) sayGoAway(ce *protocol.ConnError) bool {
+	r.wire.Conn.SetWriteDeadline(time.Now().Add(lastFlush)) // without the lock: it may be code of the program
 	c := r.lock()
 	c.core.SetReader(protocol.ReaderWaits) // no batch ends any more
 	done := make(gate)
@@ -63,7 +62,6 @@ func (r *reader) sayGoAway(ce *protocol.ConnError) bool {
 		c.unlock()
 		return false
 	}
-	c.wire.Conn.SetWriteDeadline(time.Now().Add(lastFlush))
 	c.unlockAndFlush()
 	late := time.NewTimer(2 * lastFlush) // in case deadlines have no effect
 	defer late.Stop()

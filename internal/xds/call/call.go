@@ -22,8 +22,10 @@ type Info struct {
 	Resource *resource.Cluster
 	// Route is the route that the RPC has matched.
 	Route *resource.Route
-	// Hosts are the addresses that the RPC's session wants (A55), in order of preference.
-	Hosts []string
+	// Session says that the RPC belongs to a session (A55), or begins one. Hosts are the addresses that it wants, in
+	// order of preference; a session that begins has none.
+	Session bool
+	Hosts   []string
 	// Failed, if not nil, returns the reason why there is no cluster for the RPC. All picks of the RPC
 	// fail with it. If it is a status, it ends the RPC; with another error, RPCs that wait for ready
 	// go on waiting.

@@ -22,8 +22,18 @@ type assembly struct {
 }
 
 // config returns nil if nothing is known yet about the listener or the routes. An error is
-// about one of these.
+// about one of these. The Config beside it has the clusters that are subscribed to: RPCs that hold them go on (A74).
 func (a *assembly) config() (*Config, error) {
+	c, err := a.whole()
+	if err != nil {
+		c = &Config{Clusters: make(map[string]*Cluster)}
+		a.addSubscribed(c)
+	}
+	return c, err
+}
+
+// whole is config without what goes on after an error.
+func (a *assembly) whole() (*Config, error) {
 	l := a.listener
 	switch {
 	case l.err != nil:
@@ -74,6 +84,10 @@ func (a *assembly) addClusters(c *Config) {
 			a.addRoot(c, c.Host.Routes[i].Clusters[j].Name)
 		}
 	}
+	a.addSubscribed(c)
+}
+
+func (a *assembly) addSubscribed(c *Config) {
 	for name := range a.subscribed {
 		a.addRoot(c, name)
 	}

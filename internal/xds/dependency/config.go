@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// Config is everything that a channel needs from xDS at one time. It is immutable.
+// Config is everything that a channel needs from xDS at one time. It is immutable. One that is made
+// for an error has Clusters alone.
 type Config struct {
 	Listener *resource.Listener
 	Routes   *resource.RouteConfig

@@ -94,9 +94,11 @@ func (m *Manager) update() {
 	m.round++
 	a := assembly{sources: &m.sources}
 	config, err := a.config()
-	complete := err != nil || !a.missing
-	left := m.dropLocked(complete)
-	news := complete && m.newsLocked(config, err)
+	left := m.dropLocked(!a.missing)
+	if err != nil && a.missing {
+		config = m.last // the error does not wait for what is missing of a subscribed cluster
+	}
+	news := (err != nil || !a.missing) && m.newsLocked(config, err)
 	m.mu.Unlock()
 
 	closeAll(left)
@@ -114,7 +116,7 @@ func (m *Manager) newsLocked(c *Config, err error) bool {
 	if err != nil {
 		text = err.Error()
 	}
-	if m.told && text == m.lastErr && (err != nil || m.last.same(c)) {
+	if m.told && text == m.lastErr && (c == m.last || m.last.same(c)) {
 		return false
 	}
 	m.told, m.last, m.lastErr = true, c, text

@@ -91,3 +91,57 @@ func TestWatchesOfRoundsWithoutEnd(t *testing.T) {
 		t.Errorf("%d Configs", n)
 	}
 }
+
+// TestA74SubscribedAfterError: a cluster that RPCs hold is watched, and comes with the error, when the Listener is gone.
+func TestA74SubscribedAfterError(t *testing.T) {
+	c := silent(t)
+	var got result
+	m := New(c, Options{Authority: "target", Watcher: &got})
+	defer m.Close()
+	m.listener = &watch[*resource.Listener]{agenda: &m.agenda, cancel: func() {}, has: true}
+	m.listener.value = &resource.Listener{API: &resource.HTTP{Routes: &resource.RouteConfig{VirtualHosts: []resource.VirtualHost{
+		{Domains: []string{"*"}, Routes: []resource.Route{{Clusters: []resource.WeightedCluster{{Name: "held"}, {Name: "other"}}}}},
+	}}}}
+	m.update()
+	knows := func(cluster, what string) {
+		m.mu.Lock()
+		m.clusters[cluster].err = errors.New(what)
+		m.mu.Unlock()
+		m.update()
+	}
+	knows("other", "none")
+	release := m.Subscribe("held")
+	defer release()
+	updated := make(chan struct{}) // which Subscribe has asked for
+	m.updates.Go(func() { close(updated) })
+	<-updated
+	m.mu.Lock()
+	m.listener.err = errors.New("gone")
+	m.mu.Unlock()
+	m.update()
+	if got.n != 1 || got.err == nil || got.config != nil {
+		t.Fatalf("the error waits for what is not known yet: %+v", got)
+	}
+	knows("held", "first")
+	knows("held", "second")
+	knows("held", "second")
+	if held := got.config.Clusters["held"]; got.n != 3 || held == nil || held.Err == nil || len(got.config.Clusters) != 1 {
+		t.Errorf("%+v, %+v", got, got.config)
+	}
+	m.mu.Lock()
+	watched := slices.Sorted(maps.Keys(m.clusters))
+	m.mu.Unlock()
+	if !slices.Equal(watched, []string{"held"}) {
+		t.Errorf("%q are watched", watched)
+	}
+}
+
+// result has what a Watcher was told last, and how often it was.
+type result struct {
+	n      int
+	config *Config
+	err    error
+}
+
+// Update implements Watcher.
+func (r *result) Update(c *Config, err error) { *r = result{r.n + 1, c, err} }

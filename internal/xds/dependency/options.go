@@ -6,8 +6,9 @@ import "google.golang.org/grpc/resolver"
 
 // Watcher receives Configs.
 type Watcher interface {
-	// Update delivers a Config, or an error, after which the Config before must no longer be
-	// used. Calls come in order, one at a time. A slow call delays only the next one.
+	// Update delivers a Config, or an error, after which the routes of the Config before must no longer be used. With an
+	// error, the Config has the clusters that are subscribed to, for the RPCs that hold them; until all of these are known
+	// it is the Config before, or nil. Calls come in order, one at a time. A slow call delays only the next one.
 	Update(*Config, error)
 }
 

@@ -31,6 +31,7 @@ func (a *affinity) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(conte
 	if info == nil || !inPath(rpc.Method, a.config.Path) {
 		return next(ctx)
 	}
+	info.Session = true
 	md, _ := metadata.FromOutgoingContext(ctx)
 	came := a.read(md)
 	if came != "" {

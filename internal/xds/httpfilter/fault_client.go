@@ -4,6 +4,7 @@ package httpfilter
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"strconv"
@@ -32,6 +33,7 @@ var activeFaults atomic.Int64
 // faults injects the faults of a configuration.
 type faults struct {
 	config *FaultConfig
+	memory *Memory // of the channel
 	active *atomic.Int64
 	roll   func(n uint32) uint32
 }
@@ -42,13 +44,17 @@ func (Fault) Client(i Instance) rpcconfig.Interceptor {
 	if !ok || c.Delay == nil && c.Abort == nil {
 		return nil
 	}
-	return &faults{config: c, active: &activeFaults, roll: rand.Uint32N}
+	return &faults{config: c, memory: i.Memory, active: &activeFaults, roll: rand.Uint32N}
 }
 
 // Begin implements rpcconfig.Interceptor. The delay comes first, then the abort.
 func (f *faults) Begin(ctx context.Context, _ rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
 	md, _ := metadata.FromOutgoingContext(ctx)
-	if err := f.delay(ctx, md); err != nil {
+	switch err := f.delay(ctx, md); err {
+	case nil:
+	case errChannelClosed: // the RPC fails next
+		return next(ctx)
+	default:
 		return nil, err
 	}
 	code, aborts := f.abort(md)
@@ -82,7 +88,9 @@ func (f *faults) hits(share match.Fraction, per uint32, text string, present boo
 	return share > 0 && share.Match(f.roll(uint32(match.All)))
 }
 
-// delay delays the RPC if the configuration says so. It fails if the context ends meanwhile.
+var errChannelClosed = errors.New("the channel is closed")
+
+// delay delays the RPC if the configuration says so. It fails if the context ends meanwhile, or with errChannelClosed.
 func (f *faults) delay(ctx context.Context, md metadata.MD) error {
 	d := f.config.Delay
 	if d == nil {
@@ -103,11 +111,15 @@ func (f *faults) delay(ctx context.Context, md metadata.MD) error {
 		return nil
 	}
 	defer f.end()
+	closed := make(chan struct{})
+	defer f.memory.AtEnd(func() { close(closed) })()
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
+	case <-closed:
+		return errChannelClosed
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}

@@ -170,3 +170,16 @@ func TestA33Nothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestA33DelayEndsWithTheChannel: an RPC is not delayed any longer when its channel is closed, which it finds out next.
+func TestA33DelayEndsWithTheChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := injecting(FaultConfig{Delay: &FaultDelay{Share: match.All, Delay: time.Hour}, Abort: &FaultAbort{Share: match.All, Code: codes.NotFound}}, 0)
+		f.memory = new(Memory)
+		start := time.Now()
+		time.AfterFunc(time.Second, f.memory.Close)
+		if _, passed, err := begin(t.Context(), f); !passed || err != nil || time.Since(start) != time.Second {
+			t.Error(passed, err, time.Since(start))
+		}
+	})
+}

@@ -67,6 +67,7 @@ type Memory struct {
 	mu       sync.Mutex
 	old, now map[memoryKey]any
 	atEnd    map[*func()]struct{}
+	closed   bool
 }
 
 // memoryKey separates the values of filters of different kinds.
@@ -106,20 +107,25 @@ func (m *Memory) Close() {
 	m.Settle()
 	m.mu.Lock()
 	calls := m.atEnd
-	m.atEnd = nil
+	m.atEnd, m.closed = nil, true
 	m.mu.Unlock()
 	for f := range calls {
 		(*f)()
 	}
 }
 
-// AtEnd makes Close call f, which releases what an abandoned RPC holds. stop undoes that. On a
-// nil Memory AtEnd does nothing.
+// AtEnd makes Close call f, which releases what an abandoned RPC holds. stop undoes that. If Close was called before,
+// AtEnd calls f. On a nil Memory AtEnd does nothing.
 func (m *Memory) AtEnd(f func()) (stop func()) {
 	if m == nil {
 		return func() {}
 	}
 	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		f()
+		return func() {}
+	}
 	defer m.mu.Unlock()
 	if m.atEnd == nil {
 		m.atEnd = make(map[*func()]struct{})

@@ -103,6 +103,11 @@ func TestMemoryCloses(t *testing.T) {
 		t.Errorf("closed %d and %d times, called %d; want 2, 1 and 1", a, b, called)
 	}
 	(*Memory)(nil).AtEnd(nil)()
+	late := 0
+	m.AtEnd(func() { late++ })()
+	if late != 1 {
+		t.Errorf("after Close, called %d times", late)
+	}
 }
 
 func TestA41Server(t *testing.T) {

@@ -35,7 +35,7 @@ type Resolver struct {
 	closed atomic.Bool
 
 	// Only functions that run in work use the fields below.
-	config        *dependency.Config  // the last one that could be used
+	config        *dependency.Config  // the last one that could be used, or, after an error, one of clusters alone
 	clusters      map[string]*cluster // by the name of the cluster manager's child
 	selector      rpcconfig.Selector  // the one in use
 	serviceConfig *serviceconfig.ParseResult
@@ -44,8 +44,9 @@ type Resolver struct {
 
 // cluster is a child of the cluster manager: a cluster, or a cluster specifier plugin.
 type cluster struct {
-	name   string // of the child
-	policy json.RawMessage
+	name    string // of the child
+	watched string // the cluster that is watched for it; "" for a plugin
+	policy  json.RawMessage
 	// users counts the selector in use, if it needs the cluster, and RPCs. hold, which runs in
 	// Resolver.work, may raise it from 0. newRPC raises it while the selector has a use, and so never
 	// from 0. Everything else must call useAgain.
@@ -85,7 +86,7 @@ type holder interface {
 func (r *Resolver) hold(name, watched string, policy json.RawMessage) *cluster {
 	c := r.clusters[name]
 	if c == nil {
-		c = &cluster{name: name, policy: policy, resolver: r}
+		c = &cluster{name: name, watched: watched, policy: policy, resolver: r}
 		if watched != "" {
 			c.unsubscribe = r.manager.Subscribe(watched)
 		}

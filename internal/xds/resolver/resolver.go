@@ -27,6 +27,9 @@ func (r *Resolver) Update(c *dependency.Config, err error) {
 			return
 		}
 		if err != nil {
+			if c != nil && r.hasHeld(c) {
+				r.config = c
+			}
 			r.fail(err)
 			return
 		}
@@ -39,15 +42,31 @@ func (r *Resolver) Update(c *dependency.Config, err error) {
 	})
 }
 
+// hasHeld reports whether c has all clusters that are watched for RPCs. One to which the subscription has just begun comes
+// next.
+func (r *Resolver) hasHeld(c *dependency.Config) bool {
+	for _, held := range r.clusters {
+		if _, has := c.Clusters[held.watched]; held.watched != "" && !has {
+			return false
+		}
+	}
+	return true
+}
+
 // fail makes new RPCs fail until there is a usable configuration again. RPCs that have begun
 // keep their clusters.
 func (r *Resolver) fail(err error) {
-	logger.Warningf("%v", r.annotate(err))
+	err = r.annotate(err)
 	over := make(chan struct{})
 	if f, ok := r.selector.(*failing); ok {
+		if f.err.Error() == err.Error() {
+			r.send() // the news is about a cluster of RPCs that have begun
+			return
+		}
 		over = f.over
 	}
-	r.use(&failing{r.annotate(err), over})
+	logger.Warningf("%v", err)
+	r.use(&failing{err, over})
 }
 
 // use makes s the channel's selector, and releases the clusters that only the selector before

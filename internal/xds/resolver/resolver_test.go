@@ -206,3 +206,33 @@ func TestPlugins(t *testing.T) {
 	}
 	choice.Committed()
 }
+
+// TestA74ClustersAfterError: after an error, the policies of clusters that RPCs hold are told what is new about these.
+func TestA74ClustersAfterError(t *testing.T) {
+	f := newFixture(t)
+	f.Update(config(t, host(to("", `cluster: "a"`)), "a"), nil)
+	held := f.must("/s/m")
+	gone := errors.New("gone")
+	var selectors []any
+	for range 2 {
+		c := &dependency.Config{Clusters: map[string]*dependency.Cluster{"a": {Resource: &resource.Cluster{Name: "a"}}}}
+		f.Update(c, gone)
+		f.flush()
+		f.wantChildren("cluster:a")
+		s, _ := f.cc.last()
+		if dependency.Of(s).Config != c {
+			t.Error("the policies have another configuration")
+		}
+		selectors = append(selectors, f.selector)
+	}
+	if selectors[0] != selectors[1] {
+		t.Error("RPCs begin anew for what is not theirs")
+	}
+	_, before := f.cc.last()
+	f.Update(nil, errors.New("gone for another reason"))
+	f.flush()
+	if _, n := f.cc.last(); n == before || f.selector == selectors[0] {
+		t.Error("another reason is not told")
+	}
+	held.Committed()
+}

@@ -110,7 +110,7 @@ func TestA28VirtualHosts(t *testing.T) {
 		virtual_hosts { name: "3" domains: "Foo.Bar.Com" }
 		virtual_hosts { name: "4" domains: "foo.bar.com" domains: "*.bar.com" }`)
 	for name, want := range map[string]int{
-		"x": 0, "": 0, "a.com": 1, ".com": 1, "com": 0, "a.bar.com": 2, "foo.x": 1, "FOO.BAR.x": 2, "foo.bar.com": 3, "foo.com": 1, "foo.": 1,
+		"x": 0, "": 0, "a.com": 1, ".com": 0, "com": 0, "a.bar.com": 2, "foo.x": 1, "FOO.BAR.x": 2, "foo.bar.com": 3, "foo.com": 1, "foo.": 0, ".bar.com": 1,
 	} {
 		if got := rc.VirtualHost(name); got != &rc.VirtualHosts[want] {
 			t.Errorf("%q: %v", name, got.Domains)

@@ -115,9 +115,9 @@ func rankOf(pattern, host string) rank {
 	switch {
 	case pattern == "*":
 		return anyHost
-	case pattern[0] == '*' && len(host) >= last && strings.EqualFold(pattern[1:], host[len(host)-last:]):
+	case pattern[0] == '*' && len(host) > last && strings.EqualFold(pattern[1:], host[len(host)-last:]):
 		return endsHost
-	case pattern[last] == '*' && len(host) >= last && strings.EqualFold(pattern[:last], host[:last]):
+	case pattern[last] == '*' && len(host) > last && strings.EqualFold(pattern[:last], host[:last]):
 		return beginsHost
 	case strings.EqualFold(pattern, host):
 		return wholeHost

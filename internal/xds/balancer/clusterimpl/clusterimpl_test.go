@@ -176,3 +176,30 @@ func TestSettingsOfEarlierCounters(t *testing.T) {
 	}
 	runtime.KeepAlive(c)
 }
+
+// TestA32CounterWithoutPolicy: RPCs that go on without a policy, as where the routes leave a cluster, are counted when
+// the cluster is used again.
+func TestA32CounterWithoutPolicy(t *testing.T) {
+	key := requestKey{"c", "s"}
+	there := func() bool {
+		counters.Lock()
+		defer counters.Unlock()
+		return counters.byKey[key] != nil
+	}
+	a := requestsOf(key)
+	a.Add(2)
+	a.release()
+	b := requestsOf(key)
+	if b.Load() != 2 {
+		t.Errorf("%d RPCs are counted, want 2", b.Load())
+	}
+	a.ended()
+	b.release()
+	if !there() {
+		t.Error("a counter goes that counts an RPC")
+	}
+	a.ended()
+	if there() {
+		t.Error("a counter stays without an RPC")
+	}
+}

@@ -61,7 +61,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 		return r, err
 	}
 	if p.requests.Add(1) > limit { // other RPCs have taken the last places
-		p.requests.Add(-1)
+		p.requests.ended()
 		if r.Done != nil {
 			r.Done(balancer.DoneInfo{Err: p.broke})
 		}

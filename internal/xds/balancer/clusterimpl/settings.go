@@ -62,7 +62,7 @@ func findSettings(c *dependency.Cluster, n *requests, load *client.ClusterLoad, 
 }
 
 // settingsKey is for the settings that all channels share. They are the last ones: the counters are those of the
-// process, and others are made when the cluster is used again after nobody has used it.
+// process, and others are made when the cluster is used again after no policy and no RPC has used it.
 type settingsKey struct{}
 
 func makeSettings(c *resource.Cluster, drops []resource.Drop, n *requests, load *client.ClusterLoad) *settings {
@@ -123,7 +123,7 @@ func (s *settings) tidy(e *resource.Endpoints) {
 
 // finished counts the end of an RPC.
 func (p *place) finished(info balancer.DoneInfo) {
-	p.of.requests.Add(-1)
+	p.of.requests.ended()
 	switch {
 	case p.load == nil:
 	case done.WasUnused(info):

@@ -39,7 +39,7 @@ func TestA55Picks(t *testing.T) {
 	}
 	cc.SubConn("a:1").Report(connectivity.Ready, nil)
 	pick := func(hosts ...string) (string, error) {
-		info := &call.Info{Hosts: hosts}
+		info := &call.Info{Session: len(hosts) > 0, Hosts: hosts}
 		state, _ := cc.State()
 		r, err := state.Picker.Pick(balancer.PickInfo{Ctx: call.With(t.Context(), info)})
 		if err != nil {

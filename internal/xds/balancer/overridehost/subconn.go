@@ -136,7 +136,7 @@ func (k *picker) note(i *call.Info, sc *subConn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if e := k.entries[sc.address]; e != nil {
-		if len(i.Hosts) > 0 {
+		if i.Session {
 			e.used = time.Now()
 		}
 		i.SetPicked(e.addresses)

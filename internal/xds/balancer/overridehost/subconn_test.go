@@ -7,12 +7,14 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	_ "google.golang.org/grpc/internal/balancer/pickfirst" // the child of a session's endpoints
 	"google.golang.org/grpc/internal/xds/call"
+	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/serviceconfig"
@@ -66,7 +68,7 @@ func (w *world) update(addrs ...string) {
 func (w *world) pick(hosts ...string) string {
 	w.t.Helper()
 	state, _ := w.cc.State()
-	r, err := state.Picker.Pick(balancer.PickInfo{Ctx: call.With(w.t.Context(), &call.Info{Hosts: hosts})})
+	r, err := state.Picker.Pick(balancer.PickInfo{Ctx: call.With(w.t.Context(), &call.Info{Session: true, Hosts: hosts})})
 	synctest.Wait()
 	if errors.Is(err, balancer.ErrNoSubConnAvailable) {
 		return ""
@@ -220,4 +222,89 @@ func TestA75QuietChild(t *testing.T) {
 			}
 		}
 	})
+}
+
+// follower is a child with a SubConn for each endpoint that it is told of, and no longer.
+type follower struct {
+	balancer.Balancer
+	cc   balancer.ClientConn
+	subs map[string]balancer.SubConn
+}
+
+func (follower) Name() string { return "follower" }
+
+func (follower) Build(cc balancer.ClientConn, _ balancer.BuildOptions) balancer.Balancer {
+	return follower{cc: cc, subs: make(map[string]balancer.SubConn)}
+}
+
+func (f follower) UpdateClientConnState(s balancer.ClientConnState) error {
+	now := make(map[string]bool)
+	for _, e := range s.ResolverState.Endpoints {
+		addr := e.Addresses[0].Addr
+		now[addr] = true
+		if f.subs[addr] != nil {
+			continue
+		}
+		//lint:ignore SA1019 policies use it
+		sc, err := f.cc.NewSubConn(e.Addresses, balancer.NewSubConnOptions{StateListener: func(balancer.SubConnState) {}})
+		if err != nil {
+			return err
+		}
+		f.subs[addr] = sc
+	}
+	for addr, sc := range f.subs {
+		if !now[addr] {
+			sc.Shutdown()
+			delete(f.subs, addr)
+		}
+	}
+	for _, sc := range f.subs {
+		f.cc.UpdateState(balancer.State{ConnectivityState: connectivity.Ready, Picker: always{sc}})
+	}
+	return nil
+}
+
+func (follower) Close() {}
+
+type always struct{ sc balancer.SubConn }
+
+func (a always) Pick(balancer.PickInfo) (balancer.PickResult, error) {
+	return balancer.PickResult{SubConn: a.sc}, nil
+}
+
+// TestA75FirstRPCOfSession: the SubConn that the first RPC of a session got is kept for it when the child drops it, as
+// where the server drains; that of an RPC without a session is not.
+func TestA75FirstRPCOfSession(t *testing.T) {
+	balancer.Register(follower{})
+	config, err := builder{}.ParseConfig(json.RawMessage(`{"clusterName":"c","childPolicy":[{"follower":{}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := &dependency.Cluster{Resource: &resource.Cluster{
+		OverrideHealth: []resource.Health{resource.Healthy, resource.Draining}, SessionIdleTimeout: time.Hour,
+	}}
+	attached := &dependency.Attachment{Config: &dependency.Config{Clusters: map[string]*dependency.Cluster{"c": cluster}}}
+	for _, session := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{t: t, config: config}
+			w.lb = builder{}.Build(&w.cc, balancer.BuildOptions{}).(*policy)
+			defer w.lb.Close()
+			update := func(endpoints ...resolver.Endpoint) {
+				s := dependency.Attach(resolver.State{Endpoints: endpoints}, attached)
+				if err := w.lb.UpdateClientConnState(balancer.ClientConnState{BalancerConfig: config, ResolverState: s}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			update(endpoint("a:1", resource.Healthy))
+			state, _ := w.cc.State()
+			r, err := state.Picker.Pick(balancer.PickInfo{Ctx: call.With(t.Context(), &call.Info{Session: session})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			update(endpoint("a:1", resource.Draining), endpoint("b:1", resource.Healthy))
+			if gone := r.SubConn.(*lbtest.SubConn).IsShutdown(); gone == session {
+				t.Errorf("session %t: shut down %t", session, gone)
+			}
+		})
+	}
 }
