@@ -29,7 +29,7 @@ const (
 )
 
 // ofOneConnection are whose locks calls may wait for: those of a connection and its streams,
-// of a socket and its handle, and of the list of a channel's streams, each of which has one connection here.
+// of its TLS, of a socket and its handle, and of the list of a channel's streams, each of which has one connection here.
 // The last two are taken when a connection parks: once for each, when it is the first time, and for
 // the state of its HPACK tables, when nobody has that yet.
 var ofOneConnection = []string{
@@ -45,6 +45,7 @@ var ofOneConnection = []string{
 	"google.golang.org/grpc/internal/transport.(*serverReceiver).",
 	"google.golang.org/grpc.(*streamList).",
 	"internal/poll.(*FD).",
+	"google.golang.org/grpc/internal/tlsconn.(*outbox).", // the reader looks whether it has to answer a KeyUpdate
 	"google.golang.org/grpc/internal/park.(*Handle).",
 	"google.golang.org/grpc/internal/park.(*set).register",
 	"unique.(*canonMap",
