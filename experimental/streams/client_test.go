@@ -189,17 +189,22 @@ type unreadable struct{ encoding.CodecV2 }
 func (unreadable) Name() string                         { return "proto" }
 func (unreadable) Unmarshal(mem.BufferSlice, any) error { return errors.New("unreadable") }
 
-// A reply that can't be read ends the RPC at once, though the server goes on.
-func TestClientStreamingBadReply(t *testing.T) {
-	over, ended := make(chan error, 1), make(chan struct{})
-	r := newRig(t, &service{up: func(st upwards) error {
+// replyAndStay is a handler that replies early, and closes ended when its client is gone.
+func replyAndStay(ended chan<- struct{}) func(upwards) error {
+	return func(st upwards) error {
 		defer close(ended)
 		if err := st.SendMsg(&summary{}); err != nil {
 			return err
 		}
 		<-st.Context().Done()
 		return nil
-	}})
+	}
+}
+
+// A reply that can't be read ends the RPC at once, though the server goes on.
+func TestClientStreamingBadReply(t *testing.T) {
+	over, ended := make(chan error, 1), make(chan struct{})
+	r := newRig(t, &service{up: replyAndStay(ended)})
 	_, err := streams.OpenClientStreaming(&streams.ClientCallbacks[upload, summary]{
 		OnMessage: func(*sender, *summary) { t.Error("OnMessage") },
 		OnDone:    func(_ *sender, err error) { over <- err },

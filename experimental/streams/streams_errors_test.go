@@ -198,14 +198,7 @@ func (panicking) Unmarshal(mem.BufferSlice, any) error { panic("of the test") }
 // TestOpenPanics: an RPC ends whose reply has come, and makes the codec panic, when Open looks.
 func TestOpenPanics(t *testing.T) {
 	over, ended := make(chan error, 1), make(chan struct{})
-	r := newRig(t, &service{up: func(st upwards) error {
-		defer close(ended)
-		if err := st.SendMsg(&summary{}); err != nil {
-			return err
-		}
-		<-st.Context().Done()
-		return nil
-	}})
+	r := newRig(t, &service{up: replyAndStay(ended)})
 	defer func() {
 		_ = recover() // or the client's goroutine has ended the RPC
 		await(t, ended, "the end of the handler")

@@ -421,13 +421,13 @@ func TestTapsContext(t *testing.T) {
 					return err
 				}
 				r := newRig(t, &service{down: h.watch, duplex: handed}, grpc.InTapHandle(tapped))
-				client4 := r.client
+				stub := r.client
 				if way == "ServeHTTP" {
-					client4 = clientOf(overHTTP(t, r.server))
+					stub = clientOf(overHTTP(t, r.server))
 				}
 				var recv func() error
 				if client == "sends" {
-					st, err := client4.FullDuplexCall(r.ctx)
+					st, err := stub.FullDuplexCall(r.ctx)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -437,7 +437,7 @@ func TestTapsContext(t *testing.T) {
 					await(t, begun, "a message")
 					recv = func() error { _, err := st.Recv(); return err }
 				} else {
-					st, err := client4.StreamingOutputCall(r.ctx, &request{})
+					st, err := stub.StreamingOutputCall(r.ctx, &request{})
 					if err != nil {
 						t.Fatal(err)
 					}

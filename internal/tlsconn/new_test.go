@@ -60,45 +60,48 @@ func (e *exits) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestReadEndsGoroutine: a connection can be closed whose wrapper has ended the goroutine that read. The lock was not held
-// then, and its release ended the process.
-func TestReadEndsGoroutine(t *testing.T) {
+// exiting is a connection whose server is over the wrapper.
+func exiting(t *testing.T) (server, client *Conn, wrapper *exits) {
+	t.Helper()
 	a, b := sockets(t, "tcp")
 	m := mode{version: tls.VersionTLS13, release: true}
-	wrapper := &exits{Conn: a}
-	server, client := newConn(t, wrapper, m.config(), true, m.release), newConn(t, b, m.config(), false, m.release)
-	defer client.Close()
+	wrapper = &exits{Conn: a}
+	server, client = newConn(t, wrapper, m.config(), true, m.release), newConn(t, b, m.config(), false, m.release)
 	shake(t, client, server)
-	wrapper.on.Store(true)
+	return server, client, wrapper
+}
+
+// ends waits for a goroutine that f must end.
+func ends(t *testing.T, f func()) {
+	t.Helper()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = server.Read(make([]byte, 1))
-		t.Error("Read has returned")
+		f()
+		t.Error("it has returned")
 	}()
+	<-done
+}
+
+// TestReadEndsGoroutine: a connection can be closed whose wrapper has ended the goroutine that read. The lock was not held
+// then, and its release ended the process.
+func TestReadEndsGoroutine(t *testing.T) {
+	server, client, wrapper := exiting(t)
+	defer client.Close()
+	wrapper.on.Store(true)
 	if _, err := client.Write([]byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	<-done
+	ends(t, func() { _, _ = server.Read(make([]byte, 1)) })
 	server.Close()
 }
 
 // TestWriteEndsGoroutine: after a write that the wrapper has ended with its goroutine, writes fail, and do not wait for it.
 func TestWriteEndsGoroutine(t *testing.T) {
-	a, b := sockets(t, "tcp")
-	m := mode{version: tls.VersionTLS13, release: true}
-	wrapper := &exits{Conn: a}
-	server, client := newConn(t, wrapper, m.config(), true, m.release), newConn(t, b, m.config(), false, m.release)
+	server, client, wrapper := exiting(t)
 	defer client.Close()
-	shake(t, client, server)
 	wrapper.onWrite.Store(true)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = server.Write([]byte("x"))
-		t.Error("Write has returned")
-	}()
-	<-done
+	ends(t, func() { _, _ = server.Write([]byte("x")) })
 	if n, err := server.Write([]byte("x")); n != 0 || !errors.Is(err, errWriterLeft) {
 		t.Error(n, err)
 	}

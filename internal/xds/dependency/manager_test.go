@@ -44,6 +44,17 @@ type told int
 // Update implements Watcher.
 func (t *told) Update(*Config, error) { *t++ }
 
+// naming is a Listener whose routes name clusters.
+func naming(clusters ...string) *resource.Listener {
+	var list []resource.WeightedCluster
+	for _, c := range clusters {
+		list = append(list, resource.WeightedCluster{Name: c})
+	}
+	return &resource.Listener{API: &resource.HTTP{Routes: &resource.RouteConfig{VirtualHosts: []resource.VirtualHost{
+		{Domains: []string{"*"}, Routes: []resource.Route{{Clusters: list}}},
+	}}}}
+}
+
 // TestWatchesOfRoundsWithoutEnd: a control plane that names other clusters again and again, and sends none, leaves no watches
 // of those that it no longer names. What the channel goes by is watched all the same.
 func TestWatchesOfRoundsWithoutEnd(t *testing.T) {
@@ -53,14 +64,8 @@ func TestWatchesOfRoundsWithoutEnd(t *testing.T) {
 	defer m.Close()
 	m.listener = &watch[*resource.Listener]{agenda: &m.agenda, cancel: func() {}, has: true}
 	name := func(clusters ...string) {
-		var list []resource.WeightedCluster
-		for _, c := range clusters {
-			list = append(list, resource.WeightedCluster{Name: c})
-		}
 		m.mu.Lock()
-		m.listener.value = &resource.Listener{API: &resource.HTTP{Routes: &resource.RouteConfig{VirtualHosts: []resource.VirtualHost{
-			{Domains: []string{"*"}, Routes: []resource.Route{{Clusters: list}}},
-		}}}}
+		m.listener.value = naming(clusters...)
 		m.mu.Unlock()
 		m.update()
 	}
@@ -99,9 +104,7 @@ func TestA74SubscribedAfterError(t *testing.T) {
 	m := New(c, Options{Authority: "target", Watcher: &got})
 	defer m.Close()
 	m.listener = &watch[*resource.Listener]{agenda: &m.agenda, cancel: func() {}, has: true}
-	m.listener.value = &resource.Listener{API: &resource.HTTP{Routes: &resource.RouteConfig{VirtualHosts: []resource.VirtualHost{
-		{Domains: []string{"*"}, Routes: []resource.Route{{Clusters: []resource.WeightedCluster{{Name: "held"}, {Name: "other"}}}}},
-	}}}}
+	m.listener.value = naming("held", "other")
 	m.update()
 	knows := func(cluster, what string) {
 		m.mu.Lock()
