@@ -50,6 +50,7 @@ const (
 	hedgeFollows
 	hedgeCounts
 	hedgeOutrun
+	fdAgain
 	namedPoints
 )
 
@@ -62,7 +63,7 @@ var pointNames = [namedPoints]string{
 	"an owner acts", "an owner waits for room", "TLS has shaken hands", "records of ALTS are sealed",
 	"another attempt follows", "a server refuses a connection", "a resolver is asked again", "a subchannel is READY",
 	"several subchannels are READY", "a channel is checked", "the progress of programs is checked", "a hedged call is sent again", "an attempt of a hedged call counts",
-	"another attempt of a hedged call was first",
+	"another attempt of a hedged call was first", "the number of a descriptor is used again",
 }
 
 const (

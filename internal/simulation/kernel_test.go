@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"errors"
+	"slices"
 
 	"google.golang.org/grpc/internal/warm"
 )
@@ -71,6 +72,30 @@ func (k *kernel) Wait(closed <-chan struct{}, tokens []uint64) (int, error) {
 
 // Go implements park.Kernel.
 func (k *kernel) Go(t warm.Task) { k.w.start(t) }
+
+// fdUse is what the number of a descriptor stands for.
+type fdUse uint8
+
+const (
+	fdNever fdUse = iota // nothing yet
+	fdTaken
+	fdFree // nothing any more
+)
+
+// descriptor is the lowest number that stands for nothing, as on Unix: sockets that come after a close get
+// the numbers of those before.
+func (w *world) descriptor() int {
+	fd := slices.IndexFunc(w.fds, func(u fdUse) bool { return u != fdTaken })
+	if fd < 0 {
+		fd = len(w.fds)
+		w.fds = append(w.fds, fdNever)
+	}
+	if w.fds[fd] == fdFree {
+		w.reach(fdAgain)
+	}
+	w.fds[fd] = fdTaken
+	return fd
+}
 
 // tell has the poller hear of a descriptor.
 func (k *kernel) tell(fd int) {

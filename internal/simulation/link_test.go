@@ -103,8 +103,7 @@ func (w *world) newLink() *link {
 }
 
 func (w *world) socket(l *link, side string, limit int) *socket {
-	w.fds++
-	return &socket{w: w, link: l, fd: w.fds, name: fmt.Sprintf("%s%d", side, l.n), limit: limit}
+	return &socket{w: w, link: l, fd: w.descriptor(), name: fmt.Sprintf("%s%d", side, l.n), limit: limit}
 }
 
 func (l *link) accept() {

@@ -262,6 +262,7 @@ func (s *socket) Close() error {
 	s.closed = true
 	s.w.note(s, "is closed")
 	s.w.kernel.forget(s.fd)
+	s.w.fds[s.fd] = fdFree
 	if p := s.peer; len(s.in)+len(s.flight) > 0 && s.w.swarm.has(resetsOnClose) {
 		s.w.reach(closedWithInput)
 		if p.broken == nil {
