@@ -28,7 +28,7 @@ type world struct {
 	links    []*link
 	calls    []*call
 	balanced *balanced // makes the links; nil: the history does
-	fds      []fdUse // by number
+	fds      []fdUse   // by number
 
 	mu      sync.Mutex // guards the list, and who is at work where two are
 	waiting []*waiter
