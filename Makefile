@@ -99,6 +99,10 @@ stress: ## everything at once, under the race detector and with pools that check
 simulate: ## run histories that a seed decides, and look for one that is wrong (ARGS="-for 20s -seed N")
 	go run ./internal/simulation/run $(ARGS)
 
+.PHONY: crossing
+crossing: ## the same with the published module at one end, which decides for itself (ARGS="-for 20s -seed N")
+	go -C attack run ./cmd/crossing $(ARGS)
+
 mutate: ## put faults into the code and count those that the simulation finds (ARGS="-run windows -tests missed")
 	go run ./internal/simulation/mutations $(ARGS)
 

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/internal/binarylog"
 	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/envconfig"
+	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/same"
 	istats "google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/transport"
@@ -29,7 +30,7 @@ import (
 // it before the first RPC.
 var EnableTracing bool
 
-// What init sets is for the modules beside this one: see internal/siblings.go.
+// What init sets is for the modules beside this one (see internal/siblings.go), and for simulations.
 func init() {
 	internal.JoinDialOptions = joinDialOptions
 	internal.ParseServiceConfig = func(js string) *serviceconfig.ParseResult {
@@ -42,6 +43,8 @@ func init() {
 	internal.ClearGlobalServerOptions = func() { globalOptions.clearServer() }
 	internal.WithBinaryLogger = withBinaryLogger
 	internal.BinaryLogger = binaryLogger
+	internal.WithGround = withGround
+	internal.Ground = ground
 }
 
 // joinDialOptions combines options into one.
@@ -61,6 +64,16 @@ func withBinaryLogger(l binarylog.Logger) DialOption {
 // binaryLogger does for a server what withBinaryLogger does for a channel.
 func binaryLogger(l binarylog.Logger) ServerOption {
 	return serverOption(func(o *serverOptions) { o.binaryLogger = l })
+}
+
+// withGround makes the channel's connections stand on g.
+func withGround(g *park.Ground) DialOption {
+	return dialOption(func(o *dialOptions) { o.Transport.Ground = g })
+}
+
+// ground does for a server what withGround does for a channel.
+func ground(g *park.Ground) ServerOption {
+	return serverOption(func(o *serverOptions) { o.transport.Ground = g })
 }
 
 // globalOptions are put before the options of every channel and server that is made from now on.

@@ -42,8 +42,9 @@
 //     (progress_test.go).
 //   - The end: no goroutine, buffer, socket or registration with the poller is left.
 //
-// Both ends are this module. What only other implementations send (settings that change, unknown
-// frames, priorities) is tested by the tests of h2 and flow, by package attack, and by fuzzing.
+// Both ends are this module. Beside the published module package attack/internal/crossing simulates it. What only other
+// implementations send (settings that change, unknown frames, priorities) is tested by the tests of h2 and flow, by
+// package attack, and by fuzzing.
 //
 // # How to run it
 //

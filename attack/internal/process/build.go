@@ -31,16 +31,20 @@ func Build(ctx context.Context, impl string, extras bool) (string, error) {
 	if extras {
 		tags, name = append(tags, "extras"), name+"-extras"
 	}
-	return build(ctx, impl, "victim", name, tags)
+	return build(ctx, impl, []string{"build"}, "./cmd/victim", name, tags)
 }
 
 // BuildPeer is Build for one side of a hunt.
 func BuildPeer(ctx context.Context, impl string) (string, error) {
-	return build(ctx, impl, "peer", "peer-"+impl, nil)
+	return build(ctx, impl, []string{"build"}, "./cmd/peer", "peer-"+impl, nil)
 }
 
-func build(ctx context.Context, impl, program, name string, tags []string) (string, error) {
-	args := []string{"build"}
+// BuildSide is Build for one side of a crossing, which is a program of tests.
+func BuildSide(ctx context.Context, impl string) (string, error) {
+	return build(ctx, impl, []string{"test", "-c"}, "./internal/side", "side-"+impl, nil)
+}
+
+func build(ctx context.Context, impl string, args []string, pkg, name string, tags []string) (string, error) {
 	switch impl {
 	case Ours:
 	case Published:
@@ -67,10 +71,10 @@ func build(ctx context.Context, impl, program, name string, tags []string) (stri
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "-tags="+strings.Join(tags, ","), "-o", path, "./cmd/"+program)...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "-tags="+strings.Join(tags, ","), "-o", path, pkg)...)
 	cmd.Dir = root
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the %s of %s: %w\n%s", program, impl, err, text)
+		return "", fmt.Errorf("building %s of %s: %w\n%s", pkg, impl, err, text)
 	}
 	return path, nil
 }
