@@ -53,10 +53,14 @@ func (w *world) newCall(n int) *call {
 	if w.rarely(2) {
 		k.kind |= side.WaitForReady
 	}
-	for range w.pick(4) {
+	most := 4
+	if w.has(windows) {
+		most = 8
+	}
+	for range w.pick(most) {
 		k.up = append(k.up, w.size())
 	}
-	for range w.pick(4) {
+	for range w.pick(most) {
 		k.down = append(k.down, w.size())
 	}
 	if w.has(deadlines) && w.rarely(2) {

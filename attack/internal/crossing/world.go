@@ -169,6 +169,7 @@ const (
 	manyCalls
 	unaries
 	bulk
+	windows // messages fill static windows
 	earlyReturns
 	lazyReads
 	wholes // bytes arrive as they were written
@@ -453,6 +454,11 @@ func (w *world) begin() {
 	if settings&side.Ages != 0 {
 		w.chaos |= passes
 	}
+	if w.rarely(3) {
+		settings = settings&^side.SmallRoom | side.SmallWindows
+	} else {
+		w.chaos &^= windows
+	}
 	w.order(side.Client, side.Message{Op: side.Begin, N: side.Client, M: settings, D: time.Duration(w.rng.Uint32())})
 	w.order(side.Server, side.Message{Op: side.Begin, N: side.Server, M: settings, D: time.Duration(w.rng.Uint32())})
 	w.serve = true
@@ -570,6 +576,8 @@ func (w *world) explain() {
 // sizes of messages.
 func (w *world) size() int {
 	switch {
+	case w.has(windows) && w.rarely(2):
+		return 20000 + w.pick(60000)
 	case w.has(bulk) && w.rarely(8):
 		return 1000 + w.pick(200000)
 	case w.rarely(4):

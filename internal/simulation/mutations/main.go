@@ -23,8 +23,9 @@ func main() {
 	tests := flag.String("tests", "", "run the ordinary tests of the package that has the fault, too: of all, or of those that the simulation has missed (\"all\", \"missed\")")
 	budget := flag.Duration("for", 15*time.Second, "how long the simulation looks for each")
 	check := flag.Bool("check", false, "look only whether each fault can be put in")
+	beside := flag.Bool("crossing", false, "look with attack/cmd/crossing, beside the published module")
 	flag.Parse()
-	if err := mutate(*list, *run, runner{budget: *budget, tests: *tests, checkOnly: *check}); err != nil {
+	if err := mutate(*list, *run, runner{budget: *budget, tests: *tests, checkOnly: *check, crossing: *beside}); err != nil {
 		fmt.Fprintln(os.Stderr, "mutations:", err)
 		os.Exit(1)
 	}

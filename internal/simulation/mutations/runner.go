@@ -20,6 +20,7 @@ type runner struct {
 	budget    time.Duration
 	tests     string // the value of the flag -tests
 	checkOnly bool
+	crossing  bool
 }
 
 // explored are the packages with tests of their own that try all orders of events. What these tests
@@ -43,6 +44,9 @@ func (r *runner) try(m mutation) (v verdict) {
 			return verdict{broken: fmt.Errorf("it does not build: %s", out)}
 		}
 		return verdict{bySimulation: true, how: "can be put in"}
+	}
+	if r.crossing {
+		return r.cross(overlay)
 	}
 	v = r.simulate(overlay)
 	for _, e := range explored {
@@ -106,6 +110,22 @@ func (r *runner) simulate(overlay string) (v verdict) {
 	if v.bySimulation {
 		v.how += fmt.Sprintf(" in %v", time.Since(begin).Round(100*time.Millisecond))
 		v.what = reason(out)
+	}
+	return v
+}
+
+// cross does it beside the published module.
+func (r *runner) cross(overlay string) (v verdict) {
+	begin := time.Now()
+	c := exec.Command("go", "-C", "attack", "run", "./cmd/crossing", "-seed", "1", "-for", r.budget.String(),
+		"-workers", "3", "-pairs", "ours-published,published-ours,ours-ours")
+	c.Env = append(os.Environ(), "GOFLAGS=-overlay="+overlay)
+	out, err := c.CombinedOutput()
+	v.bySimulation = err != nil
+	v.how = how(v.bySimulation, "crossing")
+	if v.bySimulation {
+		v.how += fmt.Sprintf(" in %v", time.Since(begin).Round(100*time.Millisecond))
+		v.what = reason(string(out))
 	}
 	return v
 }
