@@ -274,6 +274,50 @@ var streamProbes = []probe.Probe{
 			mu.Unlock()
 		}
 	}},
+	{Name: "transparent retry that meets the end", Run: func(p *probe.P) {
+		// The second attempt ends while its messages are sent again: they do not fit its window.
+		addr := rig.RawServer(p, func(r *rig.Raw) {
+			req, err := r.Accept()
+			if err != nil {
+				return
+			}
+			_ = r.WriteWindowUpdate(req.ID, 1<<20)
+			_ = r.WriteWindowUpdate(0, 1<<20)
+			for ended := false; !ended; {
+				f, err := r.Next()
+				if err != nil {
+					return
+				}
+				data, ok := f.(*http2.DataFrame)
+				ended = ok && data.StreamEnded()
+			}
+			_ = r.WriteRSTStream(req.ID, http2.ErrCodeRefusedStream)
+			if req, err = r.Accept(); err != nil {
+				return
+			}
+			for sent := 0; sent < 1<<16-1; {
+				f, err := r.Next()
+				if err != nil {
+					return
+				}
+				if data, ok := f.(*http2.DataFrame); ok {
+					sent += len(data.Data())
+				}
+			}
+			r.Headers(req.ID, true, append(ok(), "grpc-status", "5", "grpc-message", "no such thing")...)
+			_, _ = r.Next()
+		})
+		s, err := channelTo(p, addr).NewStream(p.Context(), rig.BidiDesc, rig.Bidi)
+		if err != nil {
+			p.Printf("%s", rig.Err(err))
+			return
+		}
+		for range 5 {
+			p.Printf("send: %v", s.SendMsg(rig.M(strings.Repeat("x", 45<<10))))
+		}
+		p.Printf("close: %v", s.CloseSend())
+		p.Printf("receive: %s", rig.Err(s.RecvMsg(new(rig.Msg))))
+	}},
 	{Name: "wait for ready by config", Run: func(p *probe.P) {
 		s := rig.Pair{Dial: []grpc.DialOption{grpc.WithDefaultServiceConfig(methodConfig(`"waitForReady":true,"timeout":"5s"`))}}.Start(p)
 		p.Printf("%s", call(p.Context(), s))

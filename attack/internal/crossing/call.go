@@ -57,6 +57,9 @@ func (w *world) newCall(n int) *call {
 	if w.has(windows) {
 		most = 8
 	}
+	if w.rarely(4) {
+		k.kind |= side.Compressed
+	}
 	for range w.pick(most) {
 		k.up = append(k.up, w.size())
 	}

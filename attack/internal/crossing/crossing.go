@@ -75,6 +75,22 @@ const stride = 1 << 32
 func Run(ctx context.Context, c Config) (Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	paths := map[string]string{} // of the sides' programs, by implementation
+	var pairs [][2]string
+	for _, name := range c.Pairs {
+		pair, err := split(name)
+		if err != nil {
+			return Report{}, err
+		}
+		pairs = append(pairs, pair)
+		for _, impl := range pair {
+			if paths[impl] == "" {
+				if paths[impl], err = process.BuildSide(ctx, impl); err != nil {
+					return Report{}, err
+				}
+			}
+		}
+	}
 	begin := time.Now()
 	var (
 		r       Report
@@ -85,7 +101,8 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	for i := range c.Workers {
 		workers.Go(func() {
 			var own Report
-			errs[i] = work(ctx, c, c.Pairs[i%len(c.Pairs)], c.Seed+uint64(i)*stride, begin, &own)
+			w := worker{Config: c, paths: paths, pair: pairs[i%len(pairs)], begin: begin, Report: &own}
+			errs[i] = w.run(ctx, c.Seed+uint64(i)*stride)
 			mu.Lock()
 			defer mu.Unlock()
 			r.add(own)
@@ -120,51 +137,61 @@ func split(pair string) (impls [2]string, err error) {
 	return [2]string{client, server}, nil
 }
 
-// work runs the histories of one pair.
-func work(ctx context.Context, c Config, pair string, seed uint64, begin time.Time, r *Report) error {
-	impls, err := split(pair)
-	if err != nil {
+// worker runs the histories of one pair.
+type worker struct {
+	Config
+	paths    map[string]string
+	pair     [2]string
+	begin    time.Time
+	programs [2]*program
+	*Report
+}
+
+func (w *worker) run(ctx context.Context, seed uint64) error {
+	if err := w.startBoth(ctx); err != nil {
 		return err
 	}
-	programs, err := startBoth(ctx, impls)
-	if err != nil {
-		return err
-	}
-	defer func() { closeBoth(programs) }()
+	defer func() { closeBoth(w.programs) }()
 	first := seed
-	for ; (c.Histories == 0 || r.Histories < c.Histories) && time.Since(begin) < c.For && ctx.Err() == nil; seed++ {
-		w := &world{rng: rand.New(rand.NewPCG(seed, 0)), counts: &r.Counts}
-		for i, name := range []string{"client", "server"} {
-			w.parties[i] = &party{program: programs[i], name: name, log: &w.log}
+	for ; (w.Config.Histories == 0 || w.Report.Histories < w.Config.Histories) && time.Since(w.begin) < w.For && ctx.Err() == nil; seed++ {
+		h := w.history(seed)
+		h.play()
+		w.Report.Histories++
+		w.Steps += h.steps
+		if w.Show && seed == first {
+			fmt.Println(h.story())
 		}
-		w.play()
-		r.Histories++
-		r.Steps += w.steps
-		if c.Show && seed == first {
-			fmt.Println(w.story())
-		}
-		if errors.Is(w.failure, errLocked) {
-			closeBoth(programs)
-			if programs, err = startBoth(ctx, impls); err != nil {
+		if errors.Is(h.failure, errLocked) {
+			closeBoth(w.programs)
+			if err := w.startBoth(ctx); err != nil {
 				return err
 			}
 			continue
 		}
-		if w.failure != nil && ctx.Err() == nil {
-			r.Failures = append(r.Failures, fmt.Sprintf("%s, seed %d: %v\n%s\n%s, seed %d: %.200s", pair, seed, w.failure, w.story(), pair, seed, w.failure))
+		if h.failure != nil && ctx.Err() == nil {
+			name := fmt.Sprintf("%s-%s, seed %d", w.pair[0], w.pair[1], seed)
+			w.Failures = append(w.Failures, fmt.Sprintf("%s: %v\n%s\n%s: %.200s", name, h.failure, h.story(), name, h.failure))
 			return nil
 		}
 	}
 	return nil
 }
 
-func startBoth(ctx context.Context, impls [2]string) (both [2]*program, err error) {
-	for i, impl := range impls {
-		if both[i], err = start(ctx, impl); err != nil {
-			return both, err
+func (w *worker) history(seed uint64) *world {
+	h := &world{rng: rand.New(rand.NewPCG(seed, 0)), counts: &w.Counts}
+	for i, name := range []string{"client", "server"} {
+		h.parties[i] = &party{program: w.programs[i], name: name, log: &h.log}
+	}
+	return h
+}
+
+func (w *worker) startBoth(ctx context.Context) (err error) {
+	for i, impl := range w.pair {
+		if w.programs[i], err = start(ctx, impl, w.paths[impl]); err != nil {
+			return err
 		}
 	}
-	return both, nil
+	return nil
 }
 
 func closeBoth(both [2]*program) {

@@ -26,12 +26,8 @@ type program struct {
 	text bytes.Buffer // what it printed for people
 }
 
-func start(ctx context.Context, impl string) (*program, error) {
-	path, err := process.BuildSide(ctx, impl)
-	if err != nil {
-		return nil, err
-	}
-	p := &program{impl: impl, cmd: exec.CommandContext(ctx, path, "-test.run", "^TestSide$", "-test.timeout", "0", "-side")}
+func start(ctx context.Context, impl, path string) (p *program, err error) {
+	p = &program{impl: impl, cmd: exec.CommandContext(ctx, path, "-test.run", "^TestSide$", "-test.timeout", "0", "-side")}
 	p.cmd.Stderr = &p.text
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err

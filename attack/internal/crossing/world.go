@@ -454,6 +454,9 @@ func (w *world) begin() {
 	if settings&side.Ages != 0 {
 		w.chaos |= passes
 	}
+	if !w.rarely(3) { // its handshake takes longer than the rest of a history
+		settings &^= side.Secure
+	}
 	if w.rarely(3) {
 		settings = settings&^side.SmallRoom | side.SmallWindows
 	} else {

@@ -13,7 +13,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -42,7 +42,7 @@ func newClient(s *side) *client {
 	c := &client{side: s, dials: map[int]chan bool{}, calls: map[int]*call{}}
 	c.ctx, c.endAll = context.WithCancel(context.Background())
 	opts := []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(s.creds()),
 		grpc.WithContextDialer(c.dial),
 		s.ground.dialOption(),
 		grpc.WithDefaultCallOptions(grpc.ForceCodec(rawCodec{})),
@@ -124,28 +124,51 @@ func (c *client) start(m Message) {
 	} else {
 		k.ctx, k.cancel = context.WithCancel(c.ctx)
 	}
-	k.ctx = metadata.AppendToOutgoingContext(k.ctx, callKey, strconv.Itoa(k.n))
+	k.ctx = metadata.AppendToOutgoingContext(k.ctx, callKey, strconv.Itoa(k.n), requestKey, value(k.n, c.sizeOfMetadata(k.n)))
 	c.mu.Lock()
 	c.calls[k.n] = k
 	c.mu.Unlock()
-	wait := grpc.WaitForReady(m.N&WaitForReady != 0)
+	opts := []grpc.CallOption{grpc.WaitForReady(m.N&WaitForReady != 0)}
+	if m.N&Compressed != 0 {
+		opts = append(opts, grpc.UseCompressor(gzip.Name))
+	}
 	if m.N&Streaming != 0 {
-		c.running.Go(func() { k.stream(wait) })
+		c.running.Go(func() { k.stream(opts...) })
 	} else {
-		c.running.Go(func() { k.unary(m.M, wait) })
+		c.running.Go(func() { k.unary(m.M, opts...) })
 	}
 }
 
 func (k *call) unary(size int, opts ...grpc.CallOption) {
 	defer k.cancel()
-	var reply raw
+	var (
+		reply           raw
+		header, trailer metadata.MD
+	)
+	opts = append(opts, grpc.Header(&header), grpc.Trailer(&trailer))
 	err := k.cc.Invoke(k.ctx, unaryMethod, message(k.n, Client, 0, size), &reply, opts...)
+	k.checkReply(err, header, trailer)
 	if err == nil {
 		if err := reply.check(k.n, Server, 0); err != nil {
 			k.fault("%v", err)
 		}
 	}
 	k.over(err, len(reply))
+}
+
+// checkReply looks at the metadata of a call whose status is its handler's.
+func (k *call) checkReply(err error, header, trailer metadata.MD) {
+	if err != nil && status.Convert(err).Message() != asOrdered {
+		return
+	}
+	if err := checkMetadata(trailer, trailerKey, k.n); err != nil {
+		k.fault("%v", err)
+	}
+	if err == nil { // else there may be none
+		if err := checkMetadata(header, headerKey, k.n); err != nil {
+			k.fault("%v", err)
+		}
+	}
 }
 
 func (k *call) over(err error, size int) {
@@ -177,6 +200,8 @@ func (k *call) stream(opts ...grpc.CallOption) {
 			k.tell(Message{Op: Received, Call: k.n, N: len(m)})
 			continue
 		}
+		header, _ := cs.Header()
+		k.checkReply(err, header, cs.Trailer())
 		k.over(err, 0)
 		return
 	}

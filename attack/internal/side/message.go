@@ -87,6 +87,7 @@ type Kind = int
 const (
 	Streaming    Kind = 1 << iota // else unary
 	WaitForReady                  // else it fails when there is no connection
+	Compressed                    // with gzip
 )
 
 // Settings of a side are bits.
@@ -99,6 +100,7 @@ const (
 	// PlainConns are net.Conns of which nobody knows anything. Otherwise those of this module are sockets with
 	// descriptors; the published module knows no others.
 	PlainConns
+	Secure // TLS
 	EndOfSettings
 )
 

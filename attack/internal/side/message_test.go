@@ -3,8 +3,13 @@
 package side
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"reflect"
+	"testing"
 )
 
 // raw is a message as it is, for a codec that does nothing.
@@ -50,4 +55,30 @@ func (m raw) check(call int, from Role, i int) error {
 		}
 	}
 	return nil
+}
+
+// TestMessages has what is written read.
+func TestMessages(t *testing.T) {
+	all := []Message{
+		{Op: Begin, N: Server, M: 1<<31 - 1, D: 1 << 40},
+		{Op: Deliver, Conn: 3, Data: []byte("bytes")},
+		{Op: Over, Call: 7, N: 14, M: 5, Data: []byte("error reading from server: EOF")},
+		{Op: Quiet},
+	}
+	var b []byte
+	for _, m := range all {
+		b = m.Append(b)
+	}
+	r := bufio.NewReader(bytes.NewReader(b))
+	for _, want := range all {
+		if m, err := Read(r); err != nil || !reflect.DeepEqual(m, want) {
+			t.Errorf("read %v, %v; want %v", m, err, want)
+		}
+	}
+	if m, err := Read(r); err != io.EOF {
+		t.Errorf("read %v, %v behind the end", m, err)
+	}
+	if _, err := Read(bufio.NewReader(bytes.NewReader(b[:4]))); err != io.EOF && err != io.ErrUnexpectedEOF {
+		t.Errorf("half a message: %v", err)
+	}
 }

@@ -4,6 +4,7 @@ package side
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"strconv"
@@ -40,6 +41,7 @@ func (v *server) serve() {
 	opts := []grpc.ServerOption{
 		grpc.ForceServerCodec(rawCodec{}),
 		v.ground.serverOption(),
+		grpc.Creds(v.creds()),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 	}
 	if v.has(SmallWindows) {
@@ -103,6 +105,9 @@ func (v *server) end() {
 	v.running.Wait()
 }
 
+// asOrdered is the message of the statuses that handlers return.
+const asOrdered = "as ordered"
+
 // handler is that of a call.
 type handler struct {
 	*server
@@ -124,6 +129,15 @@ func (v *server) handler(ctx context.Context) *handler {
 	if h.n == 0 || conn == 0 {
 		v.fault("a handler is called without its call, or its connection: %v, %d", md, conn)
 	}
+	if err := checkMetadata(md, requestKey, h.n); err != nil {
+		v.fault("%v", err)
+	}
+	err := errors.Join(
+		grpc.SetHeader(ctx, metadata.Pairs(headerKey, value(h.n, v.sizeOfMetadata(h.n)))),
+		grpc.SetTrailer(ctx, metadata.Pairs(trailerKey, value(h.n, v.sizeOfMetadata(h.n+7)))))
+	if err != nil && ctx.Err() == nil {
+		v.fault("call %d: metadata cannot be set: %v", h.n, err)
+	}
 	v.mu.Lock()
 	v.handlers[h.n] = h
 	v.mu.Unlock()
@@ -143,7 +157,7 @@ func (h *handler) unary(dec func(any) error) (any, error) {
 		h.tell(Message{Op: Received, Call: h.n, N: len(request)})
 	}
 	m := <-h.orders
-	return message(h.n, Server, 0, m.M), status.Error(codes.Code(m.N), "as ordered")
+	return message(h.n, Server, 0, m.M), status.Error(codes.Code(m.N), asOrdered)
 }
 
 func stream(srv any, ss grpc.ServerStream) error {
@@ -173,7 +187,7 @@ func stream(srv any, ss grpc.ServerStream) error {
 				h.tell(Message{Op: Failed, Call: h.n})
 			}
 		case Return:
-			return status.Error(codes.Code(m.N), "as ordered")
+			return status.Error(codes.Code(m.N), asOrdered)
 		}
 	}
 	return nil
