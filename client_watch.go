@@ -267,3 +267,12 @@ func (hs statsHandlers) emit(ctx context.Context, event stats.RPCStats) {
 		h.HandleRPC(ctx, event)
 	}
 }
+
+// over tells those of them that ask for it of the end of an RPC for which Begin was not told.
+func (hs statsHandlers) over(ctx context.Context) {
+	for _, h := range hs {
+		if o, ok := h.(telemetry.Overseer); ok {
+			o.RPCOver(ctx)
+		}
+	}
+}

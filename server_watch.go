@@ -211,7 +211,11 @@ func (w *serverWatch) end(err error) {
 	if w.seen != nil {
 		w.seen.End(err)
 	}
-	if len(w.handlers) > 0 && !w.begun.IsZero() {
+	switch {
+	case len(w.handlers) == 0:
+	case w.begun.IsZero():
+		w.handlers.over(&w.ctx)
+	default:
 		w.handlers.emit(&w.ctx, &stats.End{BeginTime: w.begun, EndTime: time.Now(), Error: err})
 	}
 }

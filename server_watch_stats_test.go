@@ -251,3 +251,31 @@ func TestServerStatsContext(t *testing.T) {
 	r.wantEnd(codes.OK, "")
 	within(t, rec.ended, "End")
 }
+
+// overseer is told of RPCs that are over without an End.
+type overseer struct {
+	*recorder
+	over chan string
+}
+
+func (o overseer) RPCOver(ctx context.Context) { o.over <- ctx.Value(rpcKey{}).(string) }
+
+// TestOverseer: an RPC has an End, or an overseer is told that it is over.
+func TestOverseer(t *testing.T) {
+	o := overseer{newRecorder(), make(chan string, 1)}
+	c := connect(t, serve(t, newEcho(), StatsHandler(o)))
+	r := c.open(t.Context(), transport.Call{Method: "/test.Echo/None"})
+	if st := r.end(); st.Code() != codes.Unimplemented {
+		t.Error(st)
+	}
+	if method := within(t, o.over, "the end"); method != "/test.Echo/None" {
+		t.Errorf("%s is over", method)
+	}
+	r = c.open(t.Context(), transport.Call{Method: "/test.Echo/Bidi"})
+	r.CloseSend()
+	r.end()
+	within(t, o.ended, "stats.End")
+	if len(o.over) > 0 {
+		t.Errorf("%s has an End, and is over", <-o.over)
+	}
+}

@@ -46,6 +46,10 @@ func (t *Target) SettleProxy(p ProxyParams) (transport.DialFunc, error) {
 	}
 	parsed := t.Parsed()
 	endpoint := parsed.Endpoint()
+	unresolvedHere := parsed.URL.Scheme == scheme.DNS && !p.LocalDNS
+	if unresolvedHere && p.DefaultPort {
+		endpoint = withPort(endpoint) // before it is decided: ":8080" is localhost's, and "::1" is an address
+	}
 	proxy, err := p.For(&url.URL{Scheme: "https", Host: endpoint})
 	if err != nil {
 		return nil, fmt.Errorf("grpc: the proxy for target %q: %w", t.Name, err)
@@ -53,13 +57,10 @@ func (t *Target) SettleProxy(p ProxyParams) (transport.DialFunc, error) {
 	if proxy == nil {
 		return nil, nil
 	}
-	if parsed.URL.Scheme != scheme.DNS || p.LocalDNS {
+	if !unresolvedHere {
 		return p.dial, nil
 	}
 	// The proxy resolves the name: it may be a name that only the proxy can resolve.
-	if p.DefaultPort {
-		endpoint = withPort(endpoint)
-	}
 	t.builder = unresolved{endpoint}
 	return p.through(proxy), nil
 }

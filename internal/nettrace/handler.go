@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/trace"
@@ -46,9 +47,30 @@ func title(method string) string {
 
 // record is an RPC, or an attempt of one, that is being recorded. It is in the RPC's context.
 type record struct {
-	trace   trace.Trace
-	towards string
-	begun   bool // Begin has come, so End will come too
+	handler *handler
+
+	mu    sync.Mutex
+	trace trace.Trace // nil once it is finished: by then it may be another RPC's
+}
+
+// add changes the trace with f, unless it is finished.
+func (r *record) add(f func(trace.Trace)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.trace != nil {
+		f(r.trace)
+	}
+}
+
+// finish changes the trace with f and finishes it. Only the first call does so.
+func (r *record) finish(f func(trace.Trace)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.trace != nil {
+		f(r.trace)
+		r.trace.Finish()
+		r.trace = nil
+	}
 }
 
 // recordKey is the context key of a record. It contains the side's handler, because a server
@@ -63,7 +85,7 @@ func (h *handler) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Co
 	method := info.FullMethodName
 	tr := trace.New("grpc."+h.family+"."+h.services.of(method), title(method))
 	ctx = trace.NewContext(ctx, tr)
-	return context.WithValue(ctx, recordKey{h}, &record{trace: tr, towards: h.towards})
+	return context.WithValue(ctx, recordKey{h}, &record{handler: h, trace: tr})
 }
 
 func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
@@ -81,17 +103,25 @@ func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
 			r.introduce(ctx, s.RemoteAddr)
 		}
 	case *stats.OutPayload:
-		r.trace.LazyLog(message{"sent", s.Payload}, true)
+		r.add(func(tr trace.Trace) { tr.LazyLog(message{"sent", s.Payload}, true) })
 	case *stats.InPayload:
-		r.trace.LazyLog(message{"recv", s.Payload}, true)
-	case *stats.Begin:
-		r.begun = true
-	case *stats.OutTrailer:
-		if !r.begun && !s.Client { // the last event of an RPC whose method is not registered
-			r.trace.Finish()
-		}
+		r.add(func(tr trace.Trace) { tr.LazyLog(message{"recv", s.Payload}, true) })
 	case *stats.End:
-		r.end(s.Error)
+		r.finish(func(tr trace.Trace) {
+			if s.Error == nil {
+				return
+			}
+			// What a handler says may be of the same kind as a message.
+			tr.LazyLog(failure{s.Error}, !s.Client)
+			tr.SetError()
+		})
+	}
+}
+
+// RPCOver implements telemetry.Overseer: an RPC without Begin has no End.
+func (h *handler) RPCOver(ctx context.Context) {
+	if r, _ := ctx.Value(recordKey{h}).(*record); r != nil {
+		r.finish(func(trace.Trace) {})
 	}
 }
 
@@ -101,16 +131,13 @@ func (r *record) introduce(ctx context.Context, peer net.Addr) {
 	if d, ok := ctx.Deadline(); ok {
 		left = time.Until(d).String()
 	}
-	r.trace.LazyPrintf("RPC: %s %v deadline:%s", r.towards, peer, left)
+	r.add(func(tr trace.Trace) { tr.LazyPrintf("RPC: %s %v deadline:%s", r.handler.towards, peer, left) })
 }
 
-func (r *record) end(err error) {
-	if err != nil {
-		r.trace.LazyPrintf("RPC: [%v]", err)
-		r.trace.SetError()
-	}
-	r.trace.Finish()
-}
+// failure is a line about the end of an RPC.
+type failure struct{ err error }
+
+func (f failure) String() string { return fmt.Sprintf("RPC: [%v]", f.err) }
 
 func (*handler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 

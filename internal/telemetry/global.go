@@ -3,6 +3,7 @@
 package telemetry
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -57,6 +58,13 @@ func AddHandlers(client, server stats.Handler) {
 		p.ClientHandlers = append(slices.Clone(p.ClientHandlers), client)
 		p.ServerHandlers = append(slices.Clone(p.ServerHandlers), server)
 	})
+}
+
+// Overseer is a stats handler of a server that is told of the end of each RPC that it has tagged. RPCs for which there is
+// no Begin, as nobody serves their method or they end before, have no End either.
+type Overseer interface {
+	// RPCOver is called once at the end of an RPC without End.
+	RPCOver(ctx context.Context)
 }
 
 func change(f func(*Plugins)) {

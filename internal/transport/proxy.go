@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/idna"
+
 	"google.golang.org/grpc/resolver"
 )
 
@@ -36,11 +38,15 @@ func ProxyDialer(proxy *url.URL, userAgent string) DialFunc {
 		if strings.HasPrefix(addr, "unix:") || strings.HasPrefix(addr, "unix-abstract:") {
 			return DialDirect(ctx, addr)
 		}
+		request, err := tunnelRequest(proxy, addr, userAgent)
+		if err != nil {
+			return nil, fmt.Errorf("proxy %s: %w", proxy.Host, err)
+		}
 		nc, err := systemDialer.DialContext(ctx, "tcp", proxyAddress(proxy))
 		if err != nil {
 			return nil, err
 		}
-		if err := tunnel(ctx, nc, tunnelRequest(proxy, addr, userAgent)); err != nil {
+		if err := tunnel(ctx, nc, request); err != nil {
 			nc.Close()
 			return nil, fmt.Errorf("proxy %s: %w", proxy.Host, err)
 		}
@@ -65,16 +71,52 @@ func proxyAddress(proxy *url.URL) string {
 	return net.JoinHostPort(proxy.Hostname(), port)
 }
 
-func tunnelRequest(proxy *url.URL, addr, userAgent string) []byte {
+// tunnelRequest returns the request for a tunnel to addr. Both may come from others than the program: an addr that
+// would end the request line or a field is refused.
+func tunnelRequest(proxy *url.URL, addr, userAgent string) ([]byte, error) {
+	authority, err := tunnelAuthority(addr)
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\n", addr, addr, userAgent)
+	fmt.Fprintf(&b, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\n", authority, authority, oneLine.Replace(userAgent))
 	if u := proxy.User; u != nil {
 		password, _ := u.Password()
 		credential := base64.StdEncoding.EncodeToString([]byte(u.Username() + ":" + password))
 		fmt.Fprintf(&b, "Proxy-Authorization: Basic %s\r\n", credential)
 	}
 	b.WriteString("\r\n")
-	return b.Bytes()
+	return b.Bytes(), nil
+}
+
+var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+
+// tunnelAuthority returns addr as the authority-form of a request (RFC 9112, section 3.2.3): in ASCII, and without the
+// zone of an IPv6 address, which is the name of an interface here (RFC 6874).
+func tunnelAuthority(addr string) (string, error) {
+	ascii := true
+	for i := range len(addr) {
+		if c := addr[i]; c <= ' ' || c == 0x7f {
+			return "", fmt.Errorf("address %q has white space or a control character", addr)
+		}
+		ascii = ascii && addr[i] < 0x80
+	}
+	if zone := strings.IndexByte(addr, '%'); zone > 0 && addr[0] == '[' {
+		if end := strings.IndexByte(addr, ']'); end > zone {
+			addr = addr[:zone] + addr[end:]
+		}
+	}
+	if ascii {
+		return addr, nil
+	}
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
+	}
+	if host, err = idna.Lookup.ToASCII(host); err != nil {
+		return "", fmt.Errorf("address %q: %w", addr, err)
+	}
+	return net.JoinHostPort(host, port), nil
 }
 
 // tunnel asks the proxy for the tunnel and reads its answer. ctx bounds that.
@@ -162,7 +204,11 @@ func isHead(b []byte) bool {
 
 // Tunnel asks the HTTP proxy at the other end of nc for a tunnel to addr, as ProxyDialer does.
 func Tunnel(ctx context.Context, nc net.Conn, proxy *url.URL, addr, userAgent string) error {
-	return tunnel(ctx, nc, tunnelRequest(proxy, addr, userAgent))
+	request, err := tunnelRequest(proxy, addr, userAgent)
+	if err != nil {
+		return err
+	}
+	return tunnel(ctx, nc, request)
 }
 
 // DialSystem dials TCP in the way that is used when the program brings no dialer.

@@ -103,6 +103,32 @@ func TestProxyRequest(t *testing.T) {
 	}
 }
 
+// TestTunnelRequest: neither an address nor an agent adds anything to the request.
+func TestTunnelRequest(t *testing.T) {
+	for addr, want := range map[string]string{
+		"host:1":                        "host:1",
+		"[::1]:2":                       "[::1]:2",
+		"[fe80::1%eth0]:3":              "[fe80::1]:3",
+		"b\u00fccher.example:4":         "xn--bcher-kva.example:4",
+		"a\r\nX-More: y\r\n\r\nGET /:5": "",
+		"a b:6":                         "",
+		"a\x7f:7":                       "",
+		"b\u00fccher":                   "",
+		"b\u00fc\u2028cher.example:8":   "",
+	} {
+		b, err := tunnelRequest(&url.URL{Host: "proxy"}, addr, "agent\r\nX-More: y")
+		if want == "" {
+			if err == nil {
+				t.Errorf("%q: %q", addr, b)
+			}
+			continue
+		}
+		if text := "CONNECT " + want + " HTTP/1.1\r\nHost: " + want + "\r\nUser-Agent: agent  X-More: y\r\n\r\n"; err != nil || string(b) != text {
+			t.Errorf("%q: %q, %v, want %q", addr, b, err, text)
+		}
+	}
+}
+
 // TestProxyHeadEnds: the head ends where its first empty line does, whatever arrives with it, and in
 // whatever pieces.
 func TestProxyHeadEnds(t *testing.T) {

@@ -122,6 +122,17 @@ func proxyChoices() []probe.Probe {
 	}
 	add("a name", "", "", target("shop.example:443"))
 	add("a name without a port", "", "", target("shop.example"))
+	add("a port", "", "", func(p *probe.P, server string) *grpc.ClientConn { return channelTo(p, ":"+portOf(server)) })
+	add("a port, dns", "", "", func(p *probe.P, server string) *grpc.ClientConn { return channelTo(p, "dns:///:"+portOf(server)) })
+	add("an IPv6 address", "", "", target("2001:db8::5"))
+	add("an IPv6 address that is exempt", "", "2001:db8::/32", target("2001:db8::5"))
+	add("an IPv6 address with a zone", "", "", target("dns:///[fe80::1%25lo]:443"))
+	add("a name that is not ASCII", "", "", target("b\u00fccher.example:443"))
+	add("a name with line breaks", "", "", target("dns:///a%0d%0aX-More:%20y:443"))
+	add("a name with a space", "", "", target("dns:///a%20b:443"))
+	add("an agent with line breaks", "", "", func(p *probe.P, _ string) *grpc.ClientConn {
+		return channelTo(p, "shop.example:443", grpc.WithUserAgent("a\r\nX-More: y"))
+	})
 	add("a name, dns", "", "", target("dns:///shop.example:443"))
 	add("a name, passthrough", "", "", target("passthrough:///shop.example:443"))
 	add("a user", "user:pass%20word@", "", target("shop.example:443"))

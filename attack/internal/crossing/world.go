@@ -473,8 +473,8 @@ func (w *world) begin() {
 		w.calls = append(w.calls, w.newCall(i+1))
 	}
 	w.faults = w.pick(8)
-	if settings&side.Ages != 0 {
-		w.disturbed++
+	if settings&side.Ages != 0 || settings&side.FewStreams != 0 && w.has(cancels|deadlines) {
+		w.disturbed++ // servers take leave, or refuse streams while handlers of streams that are over run
 	}
 	w.run(side.Client)
 	w.run(side.Server)
