@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 )
 
 // scaling is a service config.
@@ -146,6 +148,31 @@ func TestScaling(t *testing.T) {
 				wantCode(t, "call", <-all.done, codes.OK)
 			}
 		})
+	}
+}
+
+// When the limit is raised, RPCs that wait have another connection made, and the first one's are counted.
+func TestScalingRaised(t *testing.T) {
+	c := newCrowd(t)
+	r := manual.NewBuilderWithScheme("raised")
+	state := resolver.State{Addresses: []resolver.Address{{Addr: c.addr}}}
+	r.InitialState(state)
+	cc := newTestClient(t, "raised:///", withScaling(true), WithResolvers(r))
+	all := c.begin(cc, 6)
+	c.where(2)
+	state.ServiceConfig = r.CC().ParseServiceConfig(scaling(2))
+	r.UpdateState(state)
+	c.where(2)
+	for range 2 { // those that leave make room for those that wait, wherever they are
+		c.leave <- struct{}{}
+		<-c.arrived
+	}
+	if n := c.lis.count(); n != 2 {
+		t.Errorf("%d connections", n)
+	}
+	close(c.leave)
+	for range 6 {
+		wantCode(t, "call", <-all.done, codes.OK)
 	}
 }
 

@@ -211,7 +211,7 @@ func (l *Link) release() {
 		return
 	}
 	l.sub.mu.Lock()
-	l.rpcs = max(l.rpcs-1, 0) // an RPC that began before the subchannel had a scale may not have been counted
+	l.rpcs--
 	l.sub.dispatchLocked()
 	l.sub.mu.Unlock()
 }

@@ -69,13 +69,12 @@ func (sub *Subchannel) scaleToLocked(n int) {
 	sub.node.SetMaxConnections(n)
 	s := sub.scale.Load()
 	if s == nil {
-		if n == scaling.Default {
+		// Where a limit may come later its RPCs are counted from the start, and wait here: those that wait
+		// in the connection would wait on when there is another.
+		if !sub.ch.opts.Scale && (len(sub.addrs) == 0 || scaling.Of(sub.addrs[0]) == nil) {
 			return
 		}
 		s = &scale{dialLocked: sub.dialLocked}
-		if l := sub.current; l != nil {
-			l.rpcs = l.client.Streams()
-		}
 		sub.scale.Store(s)
 	}
 	s.limit = n

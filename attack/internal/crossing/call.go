@@ -24,11 +24,12 @@ type call struct {
 
 	// The client.
 	started    bool
-	startedAt  int // how many disturbances there were then
+	startedAt  int  // how many disturbances there were then
+	hadConn    bool // there was a connection for it then
+	hadLost    bool // there was one that the client did not know to be lost
 	by         time.Duration
 	sending    bool // a send has not returned
 	sent       int
-	unsent     bool // a send has failed
 	halfClosed bool
 	receiving  bool // a receive was ordered
 	received   int
@@ -57,7 +58,7 @@ func (w *world) newCall(n int) *call {
 	if w.has(windows) {
 		most = 8
 	}
-	if w.rarely(4) {
+	if w.has(compresses) && w.rarely(4) {
 		k.kind |= side.Compressed
 	}
 	for range w.pick(most) {
@@ -108,6 +109,10 @@ func (k *call) published() bool { return k.w.parties[side.Client].impl == proces
 
 func (k *call) start() {
 	k.started, k.startedAt = true, k.w.disturbed
+	for _, c := range k.w.conns {
+		k.hadConn = k.hadConn || c.ready && !c.disturbed && !c.drained
+		k.hadLost = k.hadLost || c.up && c.disturbed && !c.ends[side.Client].closed
+	}
 	k.w.reach(Calls)
 	m := side.Message{Op: side.Start, Call: k.n, N: k.kind, D: k.deadline}
 	if k.deadline > 0 {
@@ -162,7 +167,9 @@ func (k *call) hear(r side.Role, m side.Message) {
 		k.sending = false
 		if !k.halfClosed { // else it is the end that has been sent
 			k.sent += m.N
-			k.unsent = k.unsent || m.N == 0
+			if m.N == 0 && !k.returned && !k.mayEnd() {
+				k.w.fail("call %d: a send fails, and nothing was wrong", k.n)
+			}
 		}
 	case side.Received:
 		k.receiving = false
@@ -172,7 +179,7 @@ func (k *call) hear(r side.Role, m side.Message) {
 			k.w.fail("call %d is over twice", k.n)
 		}
 		k.over = true
-		k.judge(codes.Code(m.N), string(m.Data))
+		k.judge(codes.Code(m.N), string(m.Data), m.M != 0)
 	}
 }
 
@@ -183,15 +190,22 @@ func (k *call) hearHandler(m side.Message) {
 			k.w.fail("call %d has a second handler", k.n)
 		}
 		k.conn = m.Conn
+		k.w.conns[k.conn-1].ready = true
 		k.busy = !k.streaming() // with its request
 	case side.Sent:
 		k.busy = false
 		k.sentDown += m.N
+		if m.N == 0 && !k.mayEnd() {
+			k.w.fail("call %d: a send of the handler's fails, and nothing was wrong", k.n)
+		}
 	case side.Received:
 		k.busy = false
 		k.handed++
 	case side.HalfDone:
 		k.busy, k.readAll = false, true
+		if !k.halfClosed {
+			k.w.fail("call %d: the handler is told of the end of the messages, and there is none", k.n)
+		}
 		if k.handed < k.sent {
 			k.w.fail("call %d: the handler has all %d messages, and %d were sent", k.n, k.handed, k.sent)
 		}
@@ -220,31 +234,25 @@ func (k *call) unavailable() bool {
 	if k.conn > 0 {
 		return k.w.conns[k.conn-1].disturbed
 	}
-	return k.w.disturbed > 0
+	return k.w.lax || k.w.disturbed > k.startedAt || k.hadLost || k.kind&side.WaitForReady == 0 && !k.hadConn
 }
 
-// judge says whether the end of a call is one that it may have.
-func (k *call) judge(code codes.Code, text string) {
+// judge says whether the end of a call is one that it may have. lacks says that metadata of the handler's lacks.
+func (k *call) judge(code codes.Code, text string, lacks bool) {
 	w := k.w
 	w.reach(Statuses + Point(code))
+	answered := k.returned && code == k.code && (code == codes.OK || text == asOrdered)
 	switch {
-	case code == codes.OK:
-		if k.published() && k.unsent && !(k.returned && k.code == codes.OK) {
-			// It sends the messages once more on another connection, and takes the end of the stream that
-			// it meets there for the end of the replies.
-			w.reach(LostStatuses)
-			return
-		}
-		if !k.returned || k.code != codes.OK {
-			w.fail("call %d is OK, and its handler has returned %v, %v", k.n, k.returned, k.code)
-		}
+	case answered && !lacks:
 		if k.streaming() && k.received != k.sentDown {
-			w.fail("call %d is OK with %d messages of %d", k.n, k.received, k.sentDown)
+			w.fail("call %d ends with %v and %d messages of %d", k.n, code, k.received, k.sentDown)
 		}
-	case k.returned && code == k.code && text == "as ordered":
-		if k.received != k.sentDown {
-			w.fail("call %d ends with %d messages of %d", k.n, k.received, k.sentDown)
-		}
+	case code == codes.OK && k.published() && k.streaming() && w.disturbed > k.startedAt:
+		// It sends the messages once more on another connection, and takes the end of the stream that
+		// it meets there for the end of the replies.
+		w.reach(LostStatuses)
+	case answered:
+		w.fail("call %d ends with %v, and metadata of the handler lacks", k.n, code)
 	case code == codes.Canceled && (k.cancelled || w.closed):
 	case code == codes.DeadlineExceeded && k.late():
 	case code == codes.Unavailable && k.unavailable():
@@ -253,6 +261,9 @@ func (k *call) judge(code codes.Code, text string) {
 			k.n, code, text, k.cancelled, k.late(), k.returned, k.code, k.unavailable())
 	}
 }
+
+// asOrdered is the message of the statuses that handlers return.
+const asOrdered = "as ordered"
 
 // done reports whether both programs of the call are at their end.
 func (k *call) done() bool { return k.over && (k.conn == 0 || k.returned) }

@@ -148,10 +148,10 @@ type worker struct {
 }
 
 func (w *worker) run(ctx context.Context, seed uint64) error {
+	defer w.closeBoth()
 	if err := w.startBoth(ctx); err != nil {
 		return err
 	}
-	defer func() { closeBoth(w.programs) }()
 	first := seed
 	for ; (w.Config.Histories == 0 || w.Report.Histories < w.Config.Histories) && time.Since(w.begin) < w.For && ctx.Err() == nil; seed++ {
 		h := w.history(seed)
@@ -162,7 +162,7 @@ func (w *worker) run(ctx context.Context, seed uint64) error {
 			fmt.Println(h.story())
 		}
 		if errors.Is(h.failure, errLocked) {
-			closeBoth(w.programs)
+			w.closeBoth()
 			if err := w.startBoth(ctx); err != nil {
 				return err
 			}
@@ -194,10 +194,11 @@ func (w *worker) startBoth(ctx context.Context) (err error) {
 	return nil
 }
 
-func closeBoth(both [2]*program) {
-	for _, p := range both {
+func (w *worker) closeBoth() {
+	for i, p := range w.programs {
 		if p != nil {
 			p.close()
+			w.programs[i] = nil
 		}
 	}
 }

@@ -6,8 +6,8 @@
 // and what programs do. It decides from one seed when bytes arrive and how they are cut, which connections stand
 // still, break, and are refused, when calls begin, send, receive, and are cancelled, when handlers return, and when
 // servers stop, drain and come again. So frames of both directions cross in any order, and a history that fails can
-// be run again. It is repeated as far as the runtime runs the goroutines of a side in the same order, which is
-// nearly always.
+// be run again. It is repeated as far as the runtime runs the goroutines of a side in the same order, which it does
+// nearly always, and but for ages of connections, of which each side takes some at random, and what TLS makes.
 //
 //	go run ./cmd/crossing -for 20s -seed 7
 //
@@ -24,6 +24,9 @@
 //     their end. When nothing more can happen unless the clock moves, each call whose handler has returned is
 //     over, and no handler waits for a client that is gone. When the clock has moved on, all calls are over.
 //   - When the channel is closed and the server stopped, no goroutine is left on either side.
+//
+// Room to write is given when bytes arrive, and not when they are read: a side that does not read keeps nobody from
+// writing. Both modules read all the time.
 //
 // Locks are a limit: who waits for one is not at rest for a bubble. Where the published module holds a lock while it waits
 // for the network, the history ends, and is counted.

@@ -37,7 +37,10 @@ func start(ctx context.Context, impl, path string) (p *program, err error) {
 		return nil, err
 	}
 	p.out = bufio.NewReaderSize(out, 1<<16)
-	return p, p.cmd.Start()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 func (p *program) close() {

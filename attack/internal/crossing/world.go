@@ -15,11 +15,13 @@ import (
 
 // world is a history.
 type world struct {
-	rng     *rand.Rand
-	parties [2]*party
-	chaos   chaos
-	now     time.Duration
-	log     []entry
+	rng      *rand.Rand
+	parties  [2]*party
+	chaos    chaos
+	settings int
+	lax      bool // calls without a connection may always fail
+	now      time.Duration
+	log      []entry
 
 	conns []*conn
 	calls []*call
@@ -33,27 +35,6 @@ type world struct {
 	steps     int
 	failure   error
 	counts    *[Points]int
-}
-
-// conn is a connection, both ends of it.
-type conn struct {
-	id        int
-	up        bool // the server has it
-	over      bool // refused
-	disturbed bool // calls on it may fail
-	drained   bool // calls that have no handler on it may fail
-	ends      [2]end
-}
-
-// end is one of them.
-type end struct {
-	flight  []byte // what is on its way to it
-	eof     bool   // behind that comes the end
-	reset   bool   // behind that comes a reset
-	ended   bool   // it was told of the end
-	broken  bool   // it was told of the reset
-	closed  bool   // by this end
-	stalled bool
 }
 
 func (w *world) fail(format string, args ...any) {
@@ -114,45 +95,6 @@ func (w *world) hear(r side.Role, m side.Message) {
 	}
 }
 
-func (w *world) wrote(c *conn, from side.Role, data []byte) {
-	to := &c.ends[1-from]
-	switch {
-	case to.reset:
-	case to.closed: // TCP answers with a reset
-		c.ends[from].reset = true
-		w.disturb(c)
-	default:
-		to.flight = append(to.flight, data...)
-	}
-}
-
-// disturb takes note of what calls of a connection may fail of. Calls that have none yet may have been on it.
-func (w *world) disturb(c *conn) {
-	c.disturbed = true
-	w.disturbed++
-}
-
-// closes takes note that an end closed, and whether it had input that it had not read.
-func (w *world) closes(c *conn, by side.Role, unread bool) {
-	from, to := &c.ends[by], &c.ends[1-by]
-	unread = unread || len(from.flight) > 0
-	from.closed, from.flight = true, nil
-	w.reach(ConnsEnded)
-	if !c.up {
-		c.over = true
-		return
-	}
-	if unread && !to.closed {
-		w.reach(ClosedUnread)
-		to.reset = true
-		if w.has(resetsLose) && len(to.flight) > 0 {
-			to.flight = nil
-		}
-		w.disturb(c)
-	}
-	to.eof = true
-}
-
 // chaos is which features and faults a history has.
 type chaos uint32
 
@@ -169,6 +111,7 @@ const (
 	manyCalls
 	unaries
 	bulk
+	compresses
 	windows // messages fill static windows
 	earlyReturns
 	lazyReads
@@ -235,166 +178,21 @@ func (w *world) options() (list []option) {
 	return list
 }
 
-// answerDial has a connection come up, or not.
-func (w *world) answerDial(c *conn) {
-	if !w.serve || !w.settling && w.has(refuses) && w.rarely(3) {
-		c.over = true
-		w.reach(Refusals)
-		w.disturbed++
-		w.order(side.Client, side.Message{Op: side.Refused, Conn: c.id})
-		return
-	}
-	c.up = true
-	w.reach(Conns)
-	w.order(side.Client, side.Message{Op: side.Connected, Conn: c.id})
-	w.order(side.Server, side.Message{Op: side.Accept, Conn: c.id})
-	w.run(side.Server)
-}
-
-// arrive has bytes arrive at an end of a connection, or its end.
-func (w *world) arrive(c *conn, at side.Role) {
-	e := &c.ends[at]
-	switch n := len(e.flight); {
-	case n > 0:
-		if !w.has(wholes) && !w.settling && !w.rarely(3) {
-			n -= w.pick(n)
-		}
-		w.order(at, side.Message{Op: side.Deliver, Conn: c.id, Data: e.flight[:n]})
-		e.flight = e.flight[n:]
-		w.order(1-at, side.Message{Op: side.Room, Conn: c.id, N: n})
-	case e.reset:
-		e.broken = true
-		w.order(at, side.Message{Op: side.Reset, Conn: c.id})
-	default:
-		e.ended = true
-		w.order(at, side.Message{Op: side.EOF, Conn: c.id})
-	}
-}
-
 // pass has time pass.
 func (w *world) pass(d time.Duration) {
 	w.now += d
+	if w.settings&(side.Keepalive|side.Ages) != 0 { // a PING may be sent, and time out, while nothing arrives
+		for _, c := range w.conns {
+			if c.up {
+				w.disturb(c)
+			}
+		}
+	}
 	first := w.pick(2)
 	for _, r := range []side.Role{first, 1 - first} {
 		w.order(r, side.Message{Op: side.Sleep, D: d})
 		w.run(r)
 	}
-}
-
-// fault has one of the faults happen that the history has.
-func (w *world) fault() {
-	kinds := []struct {
-		chaos chaos
-		f     func()
-	}{
-		{stalls, w.stall},
-		{stalls, w.goOn},
-		{cuts, w.cut},
-		{cancels, w.cancel},
-		{cancels, w.cancel},
-		{passes, func() { w.pass(time.Duration(w.pick(4000)) * time.Millisecond) }},
-		{passes, func() { w.pass(time.Duration(w.pick(20000)) * time.Microsecond) }},
-		{stops, func() { w.stop(side.Stop) }},
-		{drains, func() { w.stop(side.Drain) }},
-	}
-	if k := kinds[w.pick(len(kinds))]; w.has(k.chaos) {
-		k.f()
-	}
-}
-
-// live is a connection that is up, if there is one.
-func (w *world) live() *conn {
-	var list []*conn
-	for _, c := range w.conns {
-		if c.up && !(c.ends[0].closed && c.ends[1].closed) {
-			list = append(list, c)
-		}
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	return list[w.pick(len(list))]
-}
-
-func (w *world) stall() {
-	if c := w.live(); c != nil {
-		w.reach(Stalls)
-		c.ends[w.pick(2)].stalled = true
-		if w.chaos&passes != 0 {
-			c.disturbed = true // a keepalive may end it
-			w.disturbed++
-		}
-	}
-}
-
-func (w *world) goOn() {
-	for _, c := range w.conns {
-		c.ends[0].stalled, c.ends[1].stalled = false, false
-	}
-}
-
-// cut breaks a connection. What is on its way is lost, or some of it.
-func (w *world) cut() {
-	c := w.live()
-	if c == nil {
-		return
-	}
-	w.reach(Cuts)
-	w.disturb(c)
-	for r := range c.ends {
-		e := &c.ends[r]
-		e.reset = true
-		if n := len(e.flight); n > 0 {
-			e.flight = e.flight[:w.pick(n+1)]
-		}
-	}
-}
-
-func (w *world) cancel() {
-	var list []*call
-	for _, k := range w.calls {
-		if k.started && !k.over && !k.cancelled {
-			list = append(list, k)
-		}
-	}
-	if len(list) == 0 {
-		return
-	}
-	k := list[w.pick(len(list))]
-	k.cancelled = true
-	w.reach(Cancels)
-	w.order(side.Client, side.Message{Op: side.Cancel, Call: k.n})
-	if !w.rarely(3) { // else with what comes next
-		w.run(side.Client)
-	}
-}
-
-// stop has the server stop or drain; another comes at once, or at the end.
-func (w *world) stop(how side.Op) {
-	if !w.serve {
-		if w.stops == 0 {
-			w.serveAgain()
-		}
-		return
-	}
-	w.serve = false
-	w.stops++
-	w.disturbed++
-	w.reach(Stops)
-	for _, c := range w.conns {
-		c.drained = true
-		if how == side.Stop {
-			c.disturbed = true
-		}
-	}
-	w.order(side.Server, side.Message{Op: how})
-	w.run(side.Server)
-}
-
-func (w *world) serveAgain() {
-	w.serve = true
-	w.order(side.Server, side.Message{Op: side.Serve})
-	w.run(side.Server)
 }
 
 var errNoEnd = errors.New("there is no end")
@@ -454,14 +252,18 @@ func (w *world) begin() {
 	if settings&side.Ages != 0 {
 		w.chaos |= passes
 	}
-	if !w.rarely(3) { // its handshake takes longer than the rest of a history
+	if !w.rarely(6) { // what these take is longer than the rest of a history
 		settings &^= side.Secure
 	}
-	if w.rarely(3) {
+	if !w.rarely(6) {
+		w.chaos &^= compresses
+	}
+	if w.rarely(10) { // many bytes take long, too
 		settings = settings&^side.SmallRoom | side.SmallWindows
 	} else {
 		w.chaos &^= windows
 	}
+	w.settings = settings
 	w.order(side.Client, side.Message{Op: side.Begin, N: side.Client, M: settings, D: time.Duration(w.rng.Uint32())})
 	w.order(side.Server, side.Message{Op: side.Begin, N: side.Server, M: settings, D: time.Duration(w.rng.Uint32())})
 	w.serve = true
@@ -473,9 +275,8 @@ func (w *world) begin() {
 		w.calls = append(w.calls, w.newCall(i+1))
 	}
 	w.faults = w.pick(8)
-	if settings&side.Ages != 0 || settings&side.FewStreams != 0 && w.has(cancels|deadlines) {
-		w.disturbed++ // servers take leave, or refuse streams while handlers of streams that are over run
-	}
+	// Servers take leave, or refuse streams while handlers of streams that are over run.
+	w.lax = settings&side.Ages != 0 || settings&side.FewStreams != 0 && w.has(cancels|deadlines)
 	w.run(side.Client)
 	w.run(side.Server)
 }
@@ -546,15 +347,6 @@ func (w *world) end() {
 	}
 }
 
-func (w *world) connsOver() bool {
-	for _, c := range w.conns {
-		if c.up && !(c.ends[0].closed && c.ends[1].closed) {
-			return false
-		}
-	}
-	return true
-}
-
 // explain asks both sides for their goroutines.
 func (w *world) explain() {
 	if w.failure == nil {
@@ -581,7 +373,7 @@ func (w *world) size() int {
 	switch {
 	case w.has(windows) && w.rarely(2):
 		return 20000 + w.pick(60000)
-	case w.has(bulk) && w.rarely(8):
+	case w.has(bulk) && w.rarely(20):
 		return 1000 + w.pick(200000)
 	case w.rarely(4):
 		return 1000 + w.pick(10000)

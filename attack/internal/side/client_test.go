@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/keepalive"
@@ -45,6 +46,10 @@ func newClient(s *side) *client {
 		grpc.WithTransportCredentials(s.creds()),
 		grpc.WithContextDialer(c.dial),
 		s.ground.dialOption(),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, MaxDelay: 20 * time.Second},
+			MinConnectTimeout: 20 * time.Second,
+		}),
 		grpc.WithDefaultCallOptions(grpc.ForceCodec(rawCodec{})),
 	}
 	if s.has(SmallWindows) {
@@ -147,40 +152,35 @@ func (k *call) unary(size int, opts ...grpc.CallOption) {
 	)
 	opts = append(opts, grpc.Header(&header), grpc.Trailer(&trailer))
 	err := k.cc.Invoke(k.ctx, unaryMethod, message(k.n, Client, 0, size), &reply, opts...)
-	k.checkReply(err, header, trailer)
 	if err == nil {
 		if err := reply.check(k.n, Server, 0); err != nil {
 			k.fault("%v", err)
 		}
 	}
-	k.over(err, len(reply))
+	k.over(err, header, trailer)
 }
 
-// checkReply looks at the metadata of a call whose status is its handler's.
-func (k *call) checkReply(err error, header, trailer metadata.MD) {
-	if err != nil && status.Convert(err).Message() != asOrdered {
-		return
-	}
-	if err := checkMetadata(trailer, trailerKey, k.n); err != nil {
-		k.fault("%v", err)
-	}
-	if err == nil { // else there may be none
-		if err := checkMetadata(header, headerKey, k.n); err != nil {
-			k.fault("%v", err)
+// over tells of the end, and whether the metadata of the handler is there, if the status is.
+func (k *call) over(err error, header, trailer metadata.MD) {
+	s, lacks := status.Convert(err), 0
+	if err == nil || s.Message() == asOrdered {
+		wrong := checkMetadata(trailer, trailerKey, k.n)
+		if err == nil { // else there may be no headers
+			wrong = errors.Join(wrong, checkMetadata(header, headerKey, k.n))
+		}
+		if wrong != nil {
+			lacks = 1
+			k.tell(Message{Op: Told, Call: k.n, Data: []byte(wrong.Error())})
 		}
 	}
-}
-
-func (k *call) over(err error, size int) {
-	s := status.Convert(err)
-	k.tell(Message{Op: Over, Call: k.n, N: int(s.Code()), M: size, Data: []byte(s.Message())})
+	k.tell(Message{Op: Over, Call: k.n, N: int(s.Code()), M: lacks, Data: []byte(s.Message())})
 }
 
 func (k *call) stream(opts ...grpc.CallOption) {
 	cs, err := k.cc.NewStream(k.ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, streamMethod, opts...)
 	if err != nil {
 		k.cancel()
-		k.over(err, 0)
+		k.over(err, nil, nil)
 		return
 	}
 	over := make(chan struct{})
@@ -201,8 +201,7 @@ func (k *call) stream(opts ...grpc.CallOption) {
 			continue
 		}
 		header, _ := cs.Header()
-		k.checkReply(err, header, cs.Trailer())
-		k.over(err, 0)
+		k.over(err, header, cs.Trailer())
 		return
 	}
 }

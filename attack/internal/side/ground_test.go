@@ -104,6 +104,11 @@ func (g *ground) Disarm(fd int) {
 // Wait implements park.Kernel.
 func (g *ground) Wait(closed <-chan struct{}, tokens []uint64) (int, error) {
 	select {
+	case <-closed: // what comes now is for the next one who waits
+		return 0, net.ErrClosed
+	default:
+	}
+	select {
 	case tokens[0] = <-g.events:
 		return 1, nil
 	case <-closed:

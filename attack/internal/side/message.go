@@ -54,7 +54,7 @@ const (
 	HalfDone                 // the handler has received the last message
 	Failed                   // a receive of the handler's
 	Done                     // the context of the handler of Call
-	Over                     // Call, for the client, with code N and Data as its message; M is the size of a unary reply
+	Over                     // Call, for the client, with code N and Data as its message; M is 1 where its metadata lacks
 	Stopped                  // Stop or Drain has returned
 	Fault                    // Data says what must not be
 	Told                     // Data

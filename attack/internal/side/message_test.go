@@ -26,8 +26,8 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// headSize is the least size of a message: its call, direction and number.
-const headSize = 9
+// headSize is the least size of a message: its call, direction, number and size.
+const headSize = 13
 
 // message is the i-th one of a call from the client's side or the server's.
 func message(call int, from Role, i, size int) *raw {
@@ -35,11 +35,20 @@ func message(call int, from Role, i, size int) *raw {
 	binary.BigEndian.PutUint32(b, uint32(call))
 	b[4] = byte(from)
 	binary.BigEndian.PutUint32(b[5:], uint32(i))
+	binary.BigEndian.PutUint32(b[9:], uint32(len(b)))
+	key := keyOf(call, from, i)
 	for j := headSize; j < len(b); j++ {
-		b[j] = byte(call + i + j)
+		b[j] = octet(key, j)
 	}
 	return &b
 }
+
+// keyOf is different for each message, and octet for places that are any distance from each other.
+func keyOf(call int, from Role, i int) uint32 {
+	return uint32(call)*2246822519 ^ uint32(from)*3266489917 ^ uint32(i)*668265263
+}
+
+func octet(key uint32, j int) byte { return byte((uint32(j)*2654435761 ^ key) >> 13) }
 
 // check says what is wrong with a message.
 func (m raw) check(call int, from Role, i int) error {
@@ -49,8 +58,12 @@ func (m raw) check(call int, from Role, i int) error {
 	if c, f, n := binary.BigEndian.Uint32(m), m[4], binary.BigEndian.Uint32(m[5:]); int(c) != call || int(f) != from || int(n) != i {
 		return fmt.Errorf("call %d: message %d of side %d came where %d of %d was due; it is call %d's", call, n, f, i, from, c)
 	}
+	if size := binary.BigEndian.Uint32(m[9:]); int(size) != len(m) {
+		return fmt.Errorf("call %d: message %d has %d bytes of %d", call, i, len(m), size)
+	}
+	key := keyOf(call, from, i)
 	for j := headSize; j < len(m); j++ {
-		if m[j] != byte(call+i+j) {
+		if m[j] != octet(key, j) {
 			return fmt.Errorf("call %d: message %d is altered at byte %d of %d", call, i, j, len(m))
 		}
 	}

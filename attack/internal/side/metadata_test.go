@@ -26,7 +26,7 @@ func (s *side) sizeOfMetadata(call int) int {
 
 // value is the value of a key for a call.
 func value(call, size int) string {
-	b := fmt.Appendf(nil, "%d:", call)
+	b := fmt.Appendf(nil, "%d:%d:", call, size)
 	for i := range size {
 		b = append(b, 'a'+byte(call+i)%26)
 	}
@@ -35,12 +35,11 @@ func value(call, size int) string {
 
 // checkMetadata says what is wrong with the metadata of a call.
 func checkMetadata(md metadata.MD, key string, call int) error {
+	var of, size int
 	got := md.Get(key)
 	if len(got) == 1 {
-		for size := len(got[0]); size >= 0 && size > len(got[0])-12; size-- {
-			if got[0] == value(call, size) {
-				return nil
-			}
+		if _, err := fmt.Sscanf(got[0], "%d:%d:", &of, &size); err == nil && of == call && got[0] == value(call, size) {
+			return nil
 		}
 	}
 	return fmt.Errorf("call %d: %s is %.100q", call, key, got)

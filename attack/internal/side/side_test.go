@@ -32,6 +32,7 @@ func TestSide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var all *side
 		synctest.Test(t, func(t *testing.T) {
 			s := &side{t: t, out: out, conns: map[int]*conn{}, settings: m.M, seed: uint64(m.D)}
 			s.ground = newGround(s)
@@ -40,12 +41,10 @@ func TestSide(t *testing.T) {
 			} else {
 				s.role = newServer(s)
 			}
+			all = s
 			s.live(in)
 		})
-		// Only now has every goroutine of the history ended.
-		if _, err := out.Write((Message{Op: Quiet}).Append(nil)); err != nil {
-			return
-		}
+		all.answer() // only now has every goroutine of the history ended
 	}
 }
 
