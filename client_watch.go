@@ -256,9 +256,16 @@ type statsHandlers []stats.Handler
 
 // tag lets each handler add values to the context of an RPC or of an attempt.
 func (hs statsHandlers) tag(ctx context.Context, info *stats.RPCTagInfo) context.Context {
+	all := false
+	defer func() {
+		if !all { // a handler exits or panics: nothing else will be told with this context
+			hs.over(ctx)
+		}
+	}()
 	for _, h := range hs {
 		ctx = h.TagRPC(ctx, info)
 	}
+	all = true
 	return ctx
 }
 

@@ -151,29 +151,45 @@ func TestScaling(t *testing.T) {
 	}
 }
 
-// When the limit is raised, RPCs that wait have another connection made, and the first one's are counted.
+// When the limit is raised, the RPCs of the first connection are counted: others go to another. Those that wait for the
+// first go on waiting there.
 func TestScalingRaised(t *testing.T) {
 	c := newCrowd(t)
 	r := manual.NewBuilderWithScheme("raised")
 	state := resolver.State{Addresses: []resolver.Address{{Addr: c.addr}}}
 	r.InitialState(state)
 	cc := newTestClient(t, "raised:///", withScaling(true), WithResolvers(r))
-	all := c.begin(cc, 6)
-	c.where(2)
+	first := c.begin(cc, 3)
+	from := c.where(2)
 	state.ServiceConfig = r.CC().ParseServiceConfig(scaling(2))
 	r.UpdateState(state)
-	c.where(2)
-	for range 2 { // those that leave make room for those that wait, wherever they are
-		c.leave <- struct{}{}
-		<-c.arrived
-	}
-	if n := c.lis.count(); n != 2 {
-		t.Errorf("%d connections", n)
+	second := c.begin(cc, 2)
+	for addr, n := range c.where(2) {
+		if n != 2 || from[addr] > 0 {
+			t.Errorf("%d RPCs from %s, where %d are", n, addr, from[addr])
+		}
 	}
 	close(c.leave)
-	for range 6 {
-		wantCode(t, "call", <-all.done, codes.OK)
+	for range 3 {
+		wantCode(t, "call", <-first.done, codes.OK)
 	}
+	for range 2 {
+		wantCode(t, "call", <-second.done, codes.OK)
+	}
+}
+
+// With one connection, a stream that the server has ended takes no place, though its program has not received the end.
+func TestScalingUnread(t *testing.T) {
+	e := newEcho()
+	e.stream = func(ServerStream) error { return nil }
+	s := serve(t, e, MaxConcurrentStreams(1))
+	cc := newTestClient(t, s.addr, withScaling(true))
+	for range 3 {
+		if _, err := cc.NewStream(testContext(t), &StreamDesc{ServerStreams: true, ClientStreams: true}, "/test.Echo/Bidi"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantCode(t, "call", call(testContext(t), cc, "x"), codes.OK)
 }
 
 // The oldest connection that has a place is used.

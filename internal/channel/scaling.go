@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal/scaling"
 )
 
 // reserve waits for a place for an RPC on one of the connections, and returns that connection, or
@@ -30,7 +31,7 @@ func (sub *Subchannel) reserve(ctx context.Context, s *scale) (l *Link, waited b
 	select {
 	case l := <-p.given:
 		return l, true, nil
-	case <-ctx.Done():
+	case <-doneEarly(ctx):
 	}
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
@@ -47,6 +48,14 @@ func (sub *Subchannel) reserve(ctx context.Context, s *scale) (l *Link, waited b
 // takeLocked takes a place on the oldest connection that has one, and returns that connection, or
 // nil if none has a place.
 func (sub *Subchannel) takeLocked(s *scale) *Link {
+	if s.limit == scaling.Default && len(s.more) == 0 {
+		// With one connection alone an RPC waits there: it knows sooner than the RPC's program that a stream is over.
+		if sub.current.isUnfit() {
+			return nil
+		}
+		sub.current.rpcs++
+		return sub.current
+	}
 	if sub.current.take() {
 		return sub.current
 	}

@@ -69,9 +69,8 @@ func (sub *Subchannel) scaleToLocked(n int) {
 	sub.node.SetMaxConnections(n)
 	s := sub.scale.Load()
 	if s == nil {
-		// Where a limit may come later its RPCs are counted from the start, and wait here: those that wait
-		// in the connection would wait on when there is another.
-		if !sub.ch.opts.Scale && (len(sub.addrs) == 0 || scaling.Of(sub.addrs[0]) == nil) {
+		// Where a limit may come later RPCs are counted from the start.
+		if n == scaling.Default && !sub.ch.opts.Scale && (len(sub.addrs) == 0 || scaling.Of(sub.addrs[0]) == nil) {
 			return
 		}
 		s = &scale{dialLocked: sub.dialLocked}

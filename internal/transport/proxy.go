@@ -94,27 +94,31 @@ var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 // tunnelAuthority returns addr as the authority-form of a request (RFC 9112, section 3.2.3): in ASCII, and without the
 // zone of an IPv6 address, which is the name of an interface here (RFC 6874).
 func tunnelAuthority(addr string) (string, error) {
-	ascii := true
-	for i := range len(addr) {
-		if c := addr[i]; c <= ' ' || c == 0x7f {
-			return "", fmt.Errorf("address %q has white space or a control character", addr)
-		}
-		ascii = ascii && addr[i] < 0x80
-	}
 	if zone := strings.IndexByte(addr, '%'); zone > 0 && addr[0] == '[' {
 		if end := strings.IndexByte(addr, ']'); end > zone {
 			addr = addr[:zone] + addr[end:]
 		}
+	}
+	ascii := true
+	for i := range len(addr) {
+		c := addr[i]
+		if c <= ' ' || c == 0x7f {
+			return "", fmt.Errorf("address %q has white space or a control character", addr)
+		}
+		ascii = ascii && c < 0x80
 	}
 	if ascii {
 		return addr, nil
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", err
+		host, port = addr, ""
 	}
-	if host, err = idna.Lookup.ToASCII(host); err != nil {
+	if host, err = idna.ToASCII(host); err != nil {
 		return "", fmt.Errorf("address %q: %w", addr, err)
+	}
+	if port == "" {
+		return host, nil
 	}
 	return net.JoinHostPort(host, port), nil
 }

@@ -113,8 +113,9 @@ func TestTunnelRequest(t *testing.T) {
 		"a\r\nX-More: y\r\n\r\nGET /:5": "",
 		"a b:6":                         "",
 		"a\x7f:7":                       "",
-		"b\u00fccher":                   "",
-		"b\u00fc\u2028cher.example:8":   "",
+		"b\u00fccher":                   "xn--bcher-kva",
+		"a_b.b\u00fccher.example:8":     "a_b.xn--bcher-kva.example:8",
+		"[fe80::1%\u00fc x]:9":          "[fe80::1]:9",
 	} {
 		b, err := tunnelRequest(&url.URL{Host: "proxy"}, addr, "agent\r\nX-More: y")
 		if want == "" {

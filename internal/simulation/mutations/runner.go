@@ -116,16 +116,18 @@ func (r *runner) simulate(overlay string) (v verdict) {
 
 // cross does it beside the published module.
 func (r *runner) cross(overlay string) (v verdict) {
+	out, err := r.command(5*time.Minute, "go", "-C", "attack", "test", "-c", "-overlay", overlay, "-o", filepath.Join(r.dir, "side"), "./internal/side")
+	if err != nil {
+		return verdict{broken: fmt.Errorf("it does not build: %s", out)}
+	}
 	begin := time.Now()
-	c := exec.Command("go", "-C", "attack", "run", "./cmd/crossing", "-seed", "1", "-for", r.budget.String(),
-		"-workers", "3", "-pairs", "ours-published,published-ours,ours-ours")
-	c.Env = append(os.Environ(), "GOFLAGS=-overlay="+overlay)
-	out, err := c.CombinedOutput()
+	out, err = r.command(r.budget+5*time.Minute, "env", "GOFLAGS=-overlay="+overlay, "go", "-C", "attack", "run", "./cmd/crossing",
+		"-seed", "1", "-for", r.budget.String(), "-workers", "3", "-pairs", "ours-published,published-ours,ours-ours")
 	v.bySimulation = err != nil
 	v.how = how(v.bySimulation, "crossing")
 	if v.bySimulation {
 		v.how += fmt.Sprintf(" in %v", time.Since(begin).Round(100*time.Millisecond))
-		v.what = reason(string(out))
+		v.what = reason(out)
 	}
 	return v
 }
