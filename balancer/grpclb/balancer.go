@@ -156,7 +156,7 @@ func (b *lb) reach(config *lbConfig, balancers []resolver.Address) {
 		r.update(balancers)
 		return
 	}
-	r = newRemote(remoteParams{name: b.serviceName(config), heard: b, stats: &b.stats, bundle: b.balancerMode, build: b.opts})
+	r = newRemote(remoteParams{name: b.serviceName(config), heard: b, stats: &b.stats, bundle: b.balancerMode, build: b.opts, resolve: b.cc.ResolveNow})
 	r.update(balancers)
 	b.mu.Lock()
 	b.remote = r
@@ -280,7 +280,7 @@ func (b *lb) loseServers() bool {
 	if b.remote == nil || b.fallback || b.contact || b.closed {
 		return false
 	}
-	if b.list != nil && b.childState.ConnectivityState != connectivity.TransientFailure {
+	if b.list != nil && b.childState.ConnectivityState == connectivity.Ready {
 		return false
 	}
 	b.stopTimer()

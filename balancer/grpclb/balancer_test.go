@@ -115,6 +115,24 @@ func TestOldTimer(t *testing.T) {
 	}
 }
 
+// TestServersNotConnected: without the load balancer, the fallback begins when no server of the list is connected, also
+// while connections to them are being made.
+func TestServersNotConnected(t *testing.T) {
+	for state, want := range map[connectivity.State]bool{
+		connectivity.Ready: false, connectivity.Idle: true, connectivity.Connecting: true, connectivity.TransientFailure: true,
+	} {
+		b := newLB(&lbtest.ClientConn{}, balancer.BuildOptions{})
+		b.mu.Lock()
+		b.remote, b.list, b.childState.ConnectivityState = &remote{}, &serverList{}, state
+		if got := b.loseServers(); got != want {
+			t.Errorf("%v: fallback %v", state, got)
+		}
+		b.remote = nil
+		b.mu.Unlock()
+		b.Close()
+	}
+}
+
 // clonedCreds tell when they are cloned.
 type clonedCreds struct {
 	credentials.TransportCredentials

@@ -46,6 +46,8 @@ type remoteParams struct {
 	stats  *callStats         // the counts that go to the load balancer
 	bundle credentials.Bundle // nil if the channel has none
 	build  balancer.BuildOptions
+	// resolve asks the channel's resolver for other load balancers, while the stream waits for a connection.
+	resolve func(resolver.ResolveNowOptions)
 }
 
 // hearer gets the events of a remote's stream. The remote that calls it may be one that it does not
@@ -66,6 +68,7 @@ func newRemote(p remoteParams) *remote {
 		remoteParams: p, ctx: ctx, cancel: cancel, done: make(chan struct{}),
 		addresses: manual.NewBuilderWithScheme("grpclb-internal"),
 	}
+	r.addresses.ResolveNowCallback = p.resolve
 	var err error
 	if r.cc, err = grpc.NewClient("grpclb-internal:///grpclb.subClientConn", r.options()...); err != nil {
 		logger.Errorf("the channel to the load balancer: %v", err)
@@ -122,7 +125,8 @@ func (r *remote) run(ctx context.Context) {
 	}
 	for failures := 0; ; failures++ {
 		begin := time.Now()
-		answered, err := r.stream(ctx)
+		// After a failure the fallback has begun, and the stream may wait until the channel has a connection.
+		answered, err := r.stream(ctx, grpc.WaitForReady(failures > 0))
 		if ctx.Err() != nil {
 			return
 		}
@@ -142,12 +146,12 @@ func (r *remote) run(ctx context.Context) {
 
 // stream opens a stream and handles its messages until it ends. answered reports whether the load
 // balancer sent an initial response.
-func (r *remote) stream(ctx context.Context) (answered bool, err error) {
+func (r *remote) stream(ctx context.Context, opts ...grpc.CallOption) (answered bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var reports sync.WaitGroup
 	defer reports.Wait()
 	defer cancel()
-	stream, err := lbpb.NewLoadBalancerClient(r.cc).BalanceLoad(ctx)
+	stream, err := lbpb.NewLoadBalancerClient(r.cc).BalanceLoad(ctx, opts...)
 	if err != nil {
 		return false, err
 	}

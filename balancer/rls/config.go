@@ -109,21 +109,6 @@ func checkTarget(target string) error {
 	return nil
 }
 
-// checkServiceConfig checks the policy of a service config. The channel checks everything else.
-func checkServiceConfig(text json.RawMessage) error {
-	var in struct {
-		LoadBalancingConfig json.RawMessage `json:"loadBalancingConfig"`
-	}
-	if err := json.Unmarshal(text, &in); err != nil {
-		return err
-	}
-	if in.LoadBalancingConfig == nil {
-		return nil
-	}
-	_, err := gracefulswitch.ParseConfig(in.LoadBalancingConfig)
-	return err
-}
-
 // parseChild chooses the first policy that is registered, and checks its configuration with a trial
 // target.
 func (c *lbConfig) parseChild(policies []map[string]json.RawMessage) error {

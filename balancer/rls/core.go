@@ -35,7 +35,7 @@ type lb struct {
 	// applying is held while lb updates a child.
 	applying sync.Mutex
 
-	tasks sync.WaitGroup // goroutines of lookups and of sweep; they begin while mu is held and lb is not closed
+	tasks sync.WaitGroup // goroutines of lookups; they begin while mu is held and lb is not closed
 
 	mu            sync.Mutex // guards what follows
 	closed        bool
@@ -51,6 +51,7 @@ type lb struct {
 	defaultTarget *child                         // nil without one; lb holds it
 	purging       *time.Timer                    // nil while there is nothing to purge
 	waking        bool                           // a timer is about to make RPCs that wait pick again
+	throttled     bool                           // the throttle has refused a lookup, and afterThrottle will follow
 	warned        bool                           // a warning was logged that there are too many targets
 }
 

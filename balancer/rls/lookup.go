@@ -17,12 +17,18 @@ const wakeDelay = 10 * time.Millisecond
 
 var errThrottled = errors.New("RLS call throttled at client side")
 
-// request starts a lookup and returns true. If the throttle refuses it, because too many lookups
-// fail, request records a failed lookup and returns false. The caller must hold mu.
+// throttledPause is how long RPCs that wait for ready wait after the throttle has refused a lookup.
+const throttledPause = time.Second
+
+// request starts a lookup and returns true. It returns false if the throttle refuses the lookup, because too many
+// fail. Nothing is noted of one that is refused: there may be any number of them, of as many keys. The caller must hold mu.
 func (b *lb) request(key cacheKey, keys []rpcKey, e *answer) (begun bool) {
 	now := time.Now()
 	if !b.throttle.allow(now, rand.Float64()) {
-		b.failed(key, errThrottled, now)
+		if !b.throttled {
+			b.throttled = true
+			time.AfterFunc(throttledPause, b.afterThrottle)
+		}
 		return false
 	}
 	reason, header := lookuppb.RouteLookupRequest_REASON_MISS, ""
@@ -36,6 +42,14 @@ func (b *lb) request(key cacheKey, keys []rpcKey, e *answer) (begun bool) {
 		b.answered(service, key, out, err)
 	})
 	return true
+}
+
+// afterThrottle makes RPCs that wait pick again.
+func (b *lb) afterThrottle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.throttled = false
+	b.publish()
 }
 
 // answered handles the result of a lookup.

@@ -52,10 +52,6 @@ func (b *lb) choose(key cacheKey, keys []rpcKey) choice {
 	_, pending := b.pending[key]
 	if !pending && (e == nil || !e.backing(now)) && (!valid || !now.Before(e.stale)) {
 		pending = b.request(key, keys, e)
-		e = b.cache.get(key)
-		if len(b.unheld) > 0 { // to keep the failure of a lookup that was not sent, other answers made room
-			b.tasks.Go(b.sweep) // not here: an RPC should not wait for policies to close
-		}
 	}
 	switch {
 	case valid:
@@ -64,7 +60,7 @@ func (b *lb) choose(key cacheKey, keys []rpcKey) choice {
 		return choice{err: balancer.ErrNoSubConnAvailable}
 	case b.defaultTarget != nil:
 		return choice{child: b.defaultTarget.state.Picker, target: b.defaultTarget.target, dflt: true}
-	case e == nil: // the cache had no room for the failure
+	case e == nil || e.err == nil: // the lookup was not sent
 		return choice{err: serviceError(errThrottled)}
 	}
 	return choice{err: e.err}

@@ -32,31 +32,38 @@ func (c closing) Close() {
 	*c.closed++
 }
 
-// TestThrottledLookupEndsChildren: to note that a lookup was not sent may take other answers out of the cache. Their
-// children end then, not at the next answer or purge; the RPC does not wait for that.
-func TestThrottledLookupEndsChildren(t *testing.T) {
+// TestThrottledLookup: nothing is noted of lookups that the throttle refuses, however many keys they have. Other answers
+// stay, no key backs off, and RPCs that wait for ready pick again after a while.
+func TestThrottledLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		closed, may := 0, make(chan struct{})
+		close(may)
 		b := newLB(t, closing{closed: &closed, may: may})
-		const answers = 3
-		for i := range answers {
-			b.answered(nil, cacheKey{path: fmt.Sprint(i)}, &lookuppb.RouteLookupResponse{Targets: []string{fmt.Sprint("target", i)}}, nil)
-		}
+		known := cacheKey{path: "known"}
+		b.answered(nil, known, &lookuppb.RouteLookupResponse{Targets: []string{"target"}}, nil)
 		time.Sleep(2 * minEviction)
 		b.mu.Lock()
-		b.cache.max = answerCost
 		b.throttle.at(time.Now()).throttled = math.MaxInt32 // it refuses each lookup
 		b.mu.Unlock()
-		if c := b.choose(cacheKey{path: "new"}, nil); c.err == nil || c.err == balancer.ErrNoSubConnAvailable {
-			t.Errorf("the RPC gets %v", c.err)
+		_, pickers := b.cc.(*lbtest.ClientConn).State()
+		for i := range 1000 {
+			c := b.choose(cacheKey{path: fmt.Sprint(i)}, nil)
+			if want := serviceError(errThrottled); c.err == nil || c.err.Error() != want.Error() {
+				t.Fatalf("the RPC gets %v", c.err)
+			}
 		}
-		close(may)
-		synctest.Wait()
-		s, _ := b.cc.(*lbtest.ClientConn).State()
 		b.mu.Lock()
-		defer b.mu.Unlock()
-		if closed != answers || len(b.children) != 0 || s.ConnectivityState != connectivity.Idle {
-			t.Errorf("%d of %d children are closed, %d are left, the state is %v", closed, answers, len(b.children), s.ConnectivityState)
+		if b.cache.get(cacheKey{path: "1"}) != nil || b.cache.get(known) == nil || len(b.pending) != 0 {
+			t.Error("refused lookups are noted, or took the place of an answer")
+		}
+		b.mu.Unlock()
+		time.Sleep(throttledPause)
+		synctest.Wait()
+		if _, now := b.cc.(*lbtest.ClientConn).State(); now != pickers+1 {
+			t.Errorf("%d pickers came after the pause", now-pickers)
+		}
+		if closed != 0 {
+			t.Errorf("%d children are closed", closed)
 		}
 	})
 }

@@ -29,7 +29,7 @@
 //
 // An RPC whose keys have no answer yet waits for one. If the lookup fails, because the service
 // fails, is slow, or the policy throttles its lookups, RPCs with these keys go to the default
-// target, or fail with codes.Unavailable if there is none. The policy then does not ask about these
+// target, or fail with codes.Unavailable if there is none. After a failure the policy does not ask about these
 // keys for a while: for a second at first, for two minutes after many failures. Of the targets in an
 // answer, RPCs go to the first that is not in TransientFailure. They carry the answer's header data
 // in the metadata "x-google-rls-data".
@@ -46,6 +46,7 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/internal"
 	"google.golang.org/grpc/internal/backoff"
 	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
 	"google.golang.org/grpc/resolver"
@@ -95,7 +96,9 @@ func (builder) ParseConfig(text json.RawMessage) (serviceconfig.LoadBalancingCon
 		return nil, err
 	}
 	if in.RouteLookupChannelServiceConfig != nil {
-		if err := checkServiceConfig(in.RouteLookupChannelServiceConfig); err != nil {
+		// An invalid one is refused here, so that the channel that there is stays (gRFC A21).
+		parse := internal.ParseServiceConfig.(func(string) *serviceconfig.ParseResult)
+		if err := parse(string(in.RouteLookupChannelServiceConfig)).Err; err != nil {
 			return nil, fmt.Errorf("rls: bad control channel service config %q: %w", in.RouteLookupChannelServiceConfig, err)
 		}
 		out.serviceConfig = string(in.RouteLookupChannelServiceConfig)

@@ -380,6 +380,34 @@ func TestA57Restart(t *testing.T) {
 	})
 }
 
+// TestA78Failures: a server begins healthy, so a first failure counts though nothing has worked; those that follow do not.
+func TestA78Failures(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		p := w.planes["p"]
+		p.setDown(true)
+		a, _ := w.watch(parts, "a")
+		a.want("error control plane p (insecure) can't be reached: connection refused")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := w.metrics.m["p failure"]; got != 1 {
+			t.Errorf("%d failures of a server that was never there", got)
+		}
+		p.setDown(false)
+		time.Sleep(time.Hour)
+		s := p.next()
+		s.send(partURL, "1", "1", "a=1")
+		a.want("none", "1") // it took long
+		close(s.end)
+		synctest.Wait()
+		p.setDown(true)
+		close(p.next().end)
+		synctest.Wait()
+		if got := w.metrics.m["p failure"]; got != 2 {
+			t.Errorf("%d failures", got)
+		}
+	})
+}
+
 func TestA71Fallback(t *testing.T) {
 	inWorld(t, two(), Config{}, func(w *world) {
 		p, q := w.planes["p"], w.planes["q"]

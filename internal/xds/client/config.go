@@ -37,6 +37,6 @@ type Config struct {
 type Metrics interface {
 	// Updates counts the valid and the invalid resources of a response.
 	Updates(server, typeURL string, valid, invalid int)
-	// ServerFailure counts how often a server that worked stopped working.
+	// ServerFailure counts how often a server became unhealthy, which it is not at first.
 	ServerFailure(server string)
 }

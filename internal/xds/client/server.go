@@ -131,7 +131,8 @@ func (s *server) down(err error, answered bool) {
 	}
 }
 
-// downLocked reports whether the server worked and has now stopped working.
+// downLocked reports whether the server has become unhealthy (gRFC A78). It begins healthy: the first failure counts
+// though nothing has worked.
 func (s *server) downLocked(err error, answered bool) (stopped bool) {
 	c := s.client
 	s.stream = nil
@@ -149,7 +150,7 @@ func (s *server) downLocked(err error, answered bool) (stopped bool) {
 		c.logf("%v ended the stream: %v", s.config, err)
 		return false
 	}
-	stopped, s.worked = s.worked, false
+	stopped, s.worked = s.failure == nil, false
 	if err == nil {
 		err = errors.New("no stream")
 	}
