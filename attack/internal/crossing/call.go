@@ -242,17 +242,15 @@ func (k *call) judge(code codes.Code, text string, lacks bool) {
 	w := k.w
 	w.reach(Statuses + Point(code))
 	answered := k.returned && code == k.code && (code == codes.OK || text == asOrdered)
+	whole := !lacks && (!k.streaming() || k.received == k.sentDown)
 	switch {
-	case answered && !lacks:
-		if k.streaming() && k.received != k.sentDown {
-			w.fail("call %d ends with %v and %d messages of %d", k.n, code, k.received, k.sentDown)
-		}
+	case answered && whole:
 	case code == codes.OK && k.published() && k.streaming() && w.disturbed > k.startedAt:
 		// It sends the messages once more on another connection, and takes the end of the stream that
-		// it meets there for the end of the replies.
+		// it meets there for the end of the replies: neither these nor the status count.
 		w.reach(LostStatuses)
 	case answered:
-		w.fail("call %d ends with %v, and metadata of the handler lacks", k.n, code)
+		w.fail("call %d ends with %v and %d messages of %d; metadata lacks: %v", k.n, code, k.received, k.sentDown, lacks)
 	case code == codes.Canceled && (k.cancelled || w.closed):
 	case code == codes.DeadlineExceeded && k.late():
 	case code == codes.Unavailable && k.unavailable():
