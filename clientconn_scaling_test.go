@@ -13,8 +13,6 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/resolver"
-	"google.golang.org/grpc/resolver/manual"
 )
 
 // scaling is a service config.
@@ -148,33 +146,6 @@ func TestScaling(t *testing.T) {
 				wantCode(t, "call", <-all.done, codes.OK)
 			}
 		})
-	}
-}
-
-// When the limit is raised, the RPCs of the first connection are counted: others go to another. Those that wait for the
-// first go on waiting there.
-func TestScalingRaised(t *testing.T) {
-	c := newCrowd(t)
-	r := manual.NewBuilderWithScheme("raised")
-	state := resolver.State{Addresses: []resolver.Address{{Addr: c.addr}}}
-	r.InitialState(state)
-	cc := newTestClient(t, "raised:///", withScaling(true), WithResolvers(r))
-	first := c.begin(cc, 3)
-	from := c.where(2)
-	state.ServiceConfig = r.CC().ParseServiceConfig(scaling(2))
-	r.UpdateState(state)
-	second := c.begin(cc, 2)
-	for addr, n := range c.where(2) {
-		if n != 2 || from[addr] > 0 {
-			t.Errorf("%d RPCs from %s, where %d are", n, addr, from[addr])
-		}
-	}
-	close(c.leave)
-	for range 3 {
-		wantCode(t, "call", <-first.done, codes.OK)
-	}
-	for range 2 {
-		wantCode(t, "call", <-second.done, codes.OK)
 	}
 }
 

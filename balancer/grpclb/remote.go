@@ -125,7 +125,8 @@ func (r *remote) run(ctx context.Context) {
 	}
 	for failures := 0; ; failures++ {
 		begin := time.Now()
-		// After a failure the fallback has begun, and the stream may wait until the channel has a connection.
+		// Later streams may wait until the channel has a connection: lost has been told of the end of the one before, so
+		// the fallback begins without them.
 		answered, err := r.stream(ctx, grpc.WaitForReady(failures > 0))
 		if ctx.Err() != nil {
 			return

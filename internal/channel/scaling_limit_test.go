@@ -66,3 +66,31 @@ func TestScaleOfNewSubchannel(t *testing.T) {
 		t.Errorf("the limit is %d, want 3", n)
 	}
 }
+
+// TestRaisedLimit: with a limit of 1 RPCs are counted, also those for which the connection has no place, so that when the
+// limit is raised the connection takes no other before all but its places have ended.
+func TestRaisedLimit(t *testing.T) {
+	_, sub := scalingSubchannel()
+	sub.followScale()
+	l := &Link{sub: sub, addr: &sub.addrs[0]}
+	l.Places(2)
+	take := func() (got *Link) {
+		sub.locked(func() { got = sub.takeLocked(sub.scale.Load()) })
+		return got
+	}
+	sub.locked(func() { sub.current = l })
+	for range 3 {
+		if take() != l {
+			t.Fatal("with one connection it takes all RPCs")
+		}
+	}
+	sub.scaleTo(2)
+	l.release()
+	if take() != nil {
+		t.Error("the connection took more RPCs than it has places for")
+	}
+	l.release()
+	if take() != l {
+		t.Error("a place that is free is not taken")
+	}
+}

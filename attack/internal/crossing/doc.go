@@ -26,7 +26,7 @@
 //   - When the channel is closed and the server stopped, no goroutine is left on either side.
 //
 // Room to write is given when bytes arrive, and not when they are read: a side that does not read keeps nobody from
-// writing. Both modules read all the time.
+// writing. So what waits behind a side whose reader waits is not found.
 //
 // Locks are a limit: who waits for one is not at rest for a bubble. Where the published module holds a lock while it waits
 // for the network, the history ends, and is counted.

@@ -31,7 +31,9 @@ type ground struct {
 
 	mu    sync.Mutex
 	rng   *rand.Rand
-	fds   []*socket // by number; nil: free
+	side  *side
+	fds   []*socket    // by number; nil: free
+	known map[int]bool // descriptors that the kernel was told of
 	armed map[int]uint64
 	old   []uint64 // tokens that were told
 }
@@ -40,7 +42,7 @@ func newGround(s *side) *ground {
 	if s.has(PlainConns) {
 		return nil
 	}
-	g := &ground{events: make(chan uint64, 1024), rng: rand.New(rand.NewPCG(s.seed, 1)), armed: map[int]uint64{}}
+	g := &ground{events: make(chan uint64, 1024), side: s, rng: rand.New(rand.NewPCG(s.seed, 1)), armed: map[int]uint64{}, known: map[int]bool{}}
 	g.Ground = park.NewGround(g)
 	pulse.Forbid() // its goroutine would be the process's, and begin in a bubble
 	return g
@@ -84,7 +86,10 @@ func (g *ground) Arm(fd int, token uint64, first bool) error {
 	if first && g.rng.IntN(30) == 0 {
 		return errors.New("no more watches")
 	}
-	g.armed[fd] = token
+	if first == g.known[fd] {
+		g.side.fault("first arming of descriptor %d and later ones are mixed up", fd)
+	}
+	g.known[fd], g.armed[fd] = true, token
 	if g.fds[fd].readable {
 		g.tell(fd)
 	}
@@ -92,13 +97,22 @@ func (g *ground) Arm(fd int, token uint64, first bool) error {
 }
 
 // Calm implements park.Kernel.
-func (g *ground) Calm(fd int) { g.Disarm(fd) }
+func (g *ground) Calm(fd int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.armed, fd)
+}
 
 // Disarm implements park.Kernel.
 func (g *ground) Disarm(fd int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.forget(fd)
+}
+
+func (g *ground) forget(fd int) {
 	delete(g.armed, fd)
+	delete(g.known, fd)
 }
 
 // Wait implements park.Kernel.
@@ -160,7 +174,7 @@ func (s *socket) changes() {
 	defer g.mu.Unlock()
 	if s.closed && !s.freed {
 		s.freed = true
-		delete(g.armed, s.fd)
+		g.forget(s.fd)
 		g.fds[s.fd] = nil
 	}
 	s.readable = len(s.in) > 0 || s.eof || s.broken
