@@ -56,6 +56,30 @@ func (w *world) live() {
 	w.rest()
 	w.part()
 	w.tearDown()
+	if w.failure == "" {
+		w.leaveMemory()
+	}
+}
+
+// memory is of earlier histories, for the next: what arrives at sockets, and what messages are compared with.
+// One goroutine at a time runs histories.
+var memory [][]byte
+
+func usedMemory() (b []byte) {
+	if n := len(memory); n > 0 {
+		b, memory = memory[n-1], memory[:n-1]
+	}
+	return b[:0]
+}
+
+func (w *world) leaveMemory() {
+	memory = append(memory, w.scratch)
+	for _, l := range w.links {
+		for _, s := range l.ends() {
+			memory = append(memory, s.input.bytes)
+			s.input = input{}
+		}
+	}
 }
 
 // atRandom chooses what a history is about.
@@ -81,6 +105,7 @@ func (w *world) prepare(s swarm) {
 	w.kernel = newKernel(w)
 	w.ground = park.NewGround(w.kernel)
 	w.pool = newPool(w)
+	w.scratch = usedMemory()
 	w.configure()
 	if w.swarm.has(balances) {
 		w.balance()

@@ -64,7 +64,7 @@ func (l *link) cut(err error) {
 	l.disturb("cut")
 	for _, s := range l.ends() {
 		s.broken = err
-		s.flight, s.in = nil, nil
+		s.input.clear()
 	}
 }
 
@@ -103,7 +103,7 @@ func (w *world) newLink() *link {
 }
 
 func (w *world) socket(l *link, side string, limit int) *socket {
-	return &socket{w: w, link: l, fd: w.descriptor(), name: fmt.Sprintf("%s%d", side, l.n), limit: limit}
+	return &socket{w: w, link: l, fd: w.descriptor(), name: fmt.Sprintf("%s%d", side, l.n), limit: limit, input: input{bytes: usedMemory()}}
 }
 
 func (l *link) accept() {

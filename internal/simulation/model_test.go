@@ -144,19 +144,19 @@ func (k *call) checkWaits() {
 
 // checkInput finds a lost wake-up: what has arrived and nobody is going to read.
 func (w *world) checkInput(s *socket) {
-	if s.closed || len(s.in) == 0 || s.broken != nil || s.peer.stalled || s.peer.room() <= 0 {
+	if s.closed || s.input.unread() == 0 || s.broken != nil || s.peer.stalled || s.peer.room() <= 0 {
 		return
 	}
 	if w.swarm.has(fewStreams) || s.link.server == nil {
 		return // the reader may wait for a handler, or there is none yet
 	}
-	w.fail("%s: %d bytes have arrived, and nobody is to be woken", s.name, len(s.in))
+	w.fail("%s: %d bytes have arrived, and nobody is to be woken", s.name, s.input.unread())
 }
 
 // undisturbed reports whether nothing is on its way, nor held up, nor closed.
 func (l *link) undisturbed() bool {
 	for _, s := range l.ends() {
-		if len(s.in)+len(s.flight) > 0 || s.stalled || s.closed || s.broken != nil || s.shut || s.room() <= 0 {
+		if s.input.len() > 0 || s.stalled || s.closed || s.broken != nil || s.shut || s.room() <= 0 {
 			return false
 		}
 	}

@@ -294,7 +294,7 @@ func (p *policy) checkQuiet(state connectivity.State) {
 			ready++
 			if m.sub.Ready() == nil {
 				w.fail("the policy was told that %s is READY, and it has no connection", m.host.name)
-			} else if l := p.b.linkOf(m.sub.Ready()); l.far.watch.bye && !l.mayEnd() && len(l.near.in)+len(l.near.flight) == 0 {
+			} else if l := p.b.linkOf(m.sub.Ready()); l.far.watch.bye && !l.mayEnd() && l.near.input.len() == 0 {
 				w.fail("%s is READY, and its server has taken leave", m.host.name)
 			}
 			if p.turn == nil || !slices.Contains(p.turn.list, balancer.SubConn(m.sub)) {

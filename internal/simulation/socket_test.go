@@ -24,13 +24,12 @@ type socket struct {
 	name string
 	peer *socket
 
-	in      []byte // has arrived
-	flight  []byte // written by the peer, on its way
-	taken   int    // bytes of in that were read, for all time
-	sent    int    // bytes that the peer has written, for all time
-	fin     bool   // the peer's end is behind what is in flight
-	ended   bool   // it has arrived
-	broken  error  // a fault: nothing is read or written any more
+	input   input
+	taken   int   // bytes of in that were read, for all time
+	sent    int   // bytes that the peer has written, for all time
+	fin     bool  // the peer's end is behind what is in flight
+	ended   bool  // it has arrived
+	broken  error // a fault: nothing is read or written any more
 	closed  bool
 	shut    bool // our direction was closed
 	deaf    bool // writes fail, and reads do not
@@ -43,20 +42,46 @@ type socket struct {
 	watch *observer // of what this end writes
 }
 
+// input is what the peer has written: what has arrived, and behind it what is on its way.
+type input struct {
+	bytes   []byte
+	read    int // how many of them were read
+	arrived int // how many have arrived, together with those
+}
+
+func (n *input) len() int    { return len(n.bytes) - n.read }
+func (n *input) unread() int { return n.arrived - n.read }
+func (n *input) flight() int { return len(n.bytes) - n.arrived }
+
+func (n *input) add(p []byte) { n.bytes = append(n.bytes, p...) }
+
+func (n *input) take(p []byte) int {
+	k := copy(p, n.bytes[n.read:n.arrived])
+	if n.read += k; n.read == len(n.bytes) {
+		n.clear()
+	}
+	return k
+}
+
+// lose drops what is on its way.
+func (n *input) lose() { n.bytes = n.bytes[:n.arrived] }
+
+func (n *input) clear() { *n = input{bytes: n.bytes[:0]} }
+
 func (s *socket) past(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
 
 // readable reports whether a read would return at once.
 func (s *socket) readable() bool {
-	return s.closed || len(s.in) > 0 || s.broken != nil || s.ended || s.past(s.readBy)
+	return s.closed || s.input.unread() > 0 || s.broken != nil || s.ended || s.past(s.readBy)
 }
 
 // hasEvent reports whether the kernel would tell of it.
 func (s *socket) hasEvent() bool {
-	return !s.closed && (len(s.in) > 0 || s.broken != nil || s.ended)
+	return !s.closed && (s.input.unread() > 0 || s.broken != nil || s.ended)
 }
 
 // room is how many bytes the peer may write.
-func (s *socket) room() int { return s.limit - len(s.in) - len(s.flight) }
+func (s *socket) room() int { return s.limit - s.input.len() }
 
 func (s *socket) writable() bool {
 	return s.closed || s.shut || s.deaf || s.broken != nil || s.peer.closed || s.peer.room() > 0 || s.past(s.writeBy)
@@ -71,12 +96,11 @@ func (s *socket) take(p []byte) (int, error) {
 		return 0, os.ErrDeadlineExceeded
 	case len(p) == 0:
 		return 0, nil
-	case len(s.in) > 0:
+	case s.input.unread() > 0:
 		if n := len(p); n > 1 && s.w.swarm.has(shortReads) {
 			p = p[:n-s.w.c.pick(n)]
 		}
-		n := copy(p, s.in)
-		s.in = s.in[n:]
+		n := s.input.take(p)
 		s.taken += n
 		s.peer.watch.read(n)
 		return n, nil
@@ -89,7 +113,7 @@ func (s *socket) take(p []byte) (int, error) {
 }
 
 func (s *socket) takeBuffer(size int, pool mem.BufferPool) (*[]byte, int, error) {
-	if len(s.in) == 0 || s.closed {
+	if s.input.unread() == 0 || s.closed {
 		_, err := s.take(make([]byte, 1))
 		return nil, 0, err
 	}
@@ -121,7 +145,7 @@ func (s *socket) TryRead(size int, pool mem.BufferPool) (*[]byte, int, error) {
 // ReadOnReady implements readyreader.Layer.
 func (s *socket) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	for {
-		s.w.await(atRead, s, s.readable)
+		s.w.await(atRead, s, nil)
 		s.w.mu.Lock()
 		b, n, err := s.takeBuffer(size, pool)
 		if err != readyreader.ErrWouldBlock {
@@ -148,7 +172,7 @@ func (s *socket) TryReadInto(p []byte) (int, error) {
 // Read implements net.Conn.
 func (s *socket) Read(p []byte) (int, error) {
 	for {
-		s.w.await(atRead, s, s.readable)
+		s.w.await(atRead, s, nil)
 		s.w.mu.Lock()
 		n, err := s.take(p)
 		if err != readyreader.ErrWouldBlock {
@@ -214,7 +238,7 @@ func (s *socket) put(p []byte) (int, error) {
 	if n > 1 && s.w.swarm.has(shortWrites) && s.w.c.rarely(3) {
 		n -= s.w.c.pick(n)
 	}
-	s.peer.flight = append(s.peer.flight, p[:n]...)
+	s.peer.input.add(p[:n])
 	s.peer.sent += n
 	if !s.below {
 		s.watch.wrote(p[:n])
@@ -239,7 +263,7 @@ func (s *socket) TryWrite(p []byte) (int, error) {
 // Write implements net.Conn.
 func (s *socket) Write(p []byte) (written int, err error) {
 	for {
-		s.w.await(atWrite, s, s.writable)
+		s.w.await(atWrite, s, nil)
 		s.w.mu.Lock()
 		n, err := s.put(p)
 		s.w.note(s, "writes %d: %d, %v", len(p), n, err)
@@ -263,14 +287,14 @@ func (s *socket) Close() error {
 	s.w.note(s, "is closed")
 	s.w.kernel.forget(s.fd)
 	s.w.fds[s.fd] = fdFree
-	if p := s.peer; len(s.in)+len(s.flight) > 0 && s.w.swarm.has(resetsOnClose) {
+	if p := s.peer; s.input.len() > 0 && s.w.swarm.has(resetsOnClose) {
 		s.w.reach(closedWithInput)
 		if p.broken == nil {
 			p.broken = syscall.ECONNRESET
 		}
-		p.flight = nil // what has arrived can still be read, as on Linux
+		p.input.lose() // what has arrived can still be read, as on Linux
 	}
-	s.in, s.flight = nil, nil
+	s.input.clear()
 	s.peer.fin = true
 	return nil
 }

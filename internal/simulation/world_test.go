@@ -32,8 +32,9 @@ type world struct {
 
 	mu      sync.Mutex // guards the list, and who is at work where two are
 	waiting []*waiter
-	current place // of the one who goes on: where it began
-	free    bool  // the history is over: nobody stops any more
+	spare   []*waiter // have gone on
+	current place     // of the one who goes on: where it began
+	free    bool      // the history is over: nobody stops any more
 
 	scratch  []byte
 	steps    int
@@ -64,13 +65,26 @@ var placeNames = [places]string{"a task", "a program", "a look for input", "a re
 
 // waiter is a goroutine that stands still.
 type waiter struct {
-	at    place
-	role  place // atTask or atProgram: whose goroutine it is
-	s     *socket
-	ready func() bool // nil: it can go on at any time
-	task  warm.Task   // it has not begun; nil: it has
-	what  string
-	ch    chan struct{}
+	at   place
+	role place // atTask or atProgram: whose goroutine it is
+	s    *socket
+	when func() bool // it cannot go on before
+	task warm.Task   // it has not begun; nil: it has
+	what string
+	ch   chan struct{}
+}
+
+// ready reports whether it can go on.
+func (x *waiter) ready() bool {
+	switch {
+	case x.when != nil:
+		return x.when()
+	case x.at == atRead:
+		return x.s.readable()
+	case x.at == atWrite:
+		return x.s.writable()
+	}
+	return true
 }
 
 func (w *world) role() place { return w.current }
@@ -78,20 +92,31 @@ func (w *world) role() place { return w.current }
 // yield stops until a step has it go on.
 func (w *world) yield(at place, s *socket) { w.await(at, s, nil) }
 
-// await stops until ready, and until a step has it go on.
-func (w *world) await(at place, s *socket, ready func() bool) {
+// await stops until when reports true, or until a socket can be read or written, and until a step has it go on.
+func (w *world) await(at place, s *socket, when func() bool) {
 	w.mu.Lock()
-	if w.free && (ready == nil || ready()) {
+	x := w.spareWaiter()
+	x.at, x.s, x.when = at, s, when
+	if w.free && x.ready() {
 		w.mu.Unlock()
 		return
 	}
 	if at == atProgram {
 		w.current = atProgram
 	}
-	x := &waiter{at: at, role: w.current, s: s, ready: ready, ch: make(chan struct{}, 1)}
+	x.role = w.current
 	w.waiting = append(w.waiting, x)
 	w.mu.Unlock()
 	<-x.ch
+}
+
+func (w *world) spareWaiter() *waiter {
+	if n := len(w.spare); n > 0 {
+		x := w.spare[n-1]
+		w.spare = w.spare[:n-1]
+		return x
+	}
+	return &waiter{ch: make(chan struct{}, 1)}
 }
 
 // start has a task wait for its beginning.
@@ -127,14 +152,37 @@ func (w *world) resume(i int) {
 	w.current = x.role
 	w.publish()
 	if x.task != nil {
-		w.note(nil, "begins: %s", begins{x})
-		go x.task.Run()
-	} else {
-		w.note(x.s, "goes on: %s", placeNames[x.at])
-		x.ch <- struct{}{}
+		if w.verbose {
+			w.note(nil, "begins: %s", begins{x})
+		}
+		go begin(x.task)
+		synctest.Wait()
+		return
 	}
+	if w.verbose {
+		w.note(x.s, "goes on: %s", placeNames[x.at])
+	}
+	x.ch <- struct{}{}
 	synctest.Wait()
+	w.spare = append(w.spare, x) // it was told
 }
+
+// begin runs a task. Its stack grows before there is anything on it, so that nothing need be moved later.
+func begin(t warm.Task) {
+	grow()
+	t.Run()
+}
+
+//go:noinline
+func grow() {
+	var frame [stackBytes]byte
+	keep(&frame)
+}
+
+//go:noinline
+func keep(*[stackBytes]byte) {}
+
+const stackBytes = 3 << 10
 
 type begins struct{ *waiter }
 
@@ -209,7 +257,7 @@ const (
 // options are the regular ones: nothing of them is a fault.
 func (w *world) options(list []option) []option {
 	for i, x := range w.waiting {
-		if x.ready == nil || x.ready() {
+		if x.ready() {
 			list = append(list, option{kind: optResume, i: i})
 		}
 	}
@@ -218,7 +266,7 @@ func (w *world) options(list []option) []option {
 			if s.closed {
 				continue
 			}
-			if (len(s.flight) > 0 || s.fin && !s.ended) && !s.stalled {
+			if (s.input.flight() > 0 || s.fin && !s.ended) && !s.stalled {
 				list = append(list, option{kind: optArrive, s: s})
 			}
 			if _, ok := w.kernel.armed[s.fd]; ok && s.hasEvent() {
@@ -252,15 +300,14 @@ func (w *world) do(o option) {
 
 // arrive has bytes arrive, and the end behind them.
 func (w *world) arrive(s *socket) {
-	n := len(s.flight)
+	n := s.input.flight()
 	if n > 1 && w.swarm.has(cutsBytes) && !w.settling && !w.c.rarely(3) {
 		n -= w.c.pick(n)
 		w.reach(arrivedInPart)
 	}
-	s.in = append(s.in, s.flight[:n]...)
-	s.flight = s.flight[n:]
-	w.note(s, "is reached by %d bytes, %d are on their way", n, len(s.flight))
-	if len(s.flight) == 0 && s.fin && !s.ended && (n == 0 || w.c.pick(2) == 0) {
+	s.input.arrived += n
+	w.note(s, "is reached by %d bytes, %d are on their way", n, s.input.flight())
+	if s.input.flight() == 0 && s.fin && !s.ended && (n == 0 || w.c.pick(2) == 0) {
 		s.ended = true
 		w.note(s, "is reached by the end")
 		w.reach(endArrived)

@@ -110,6 +110,7 @@ func (o *options) process(bin, dir string, i int) (r outcome) {
 	c := exec.CommandContext(ctx, bin, "-test.run", "^TestSimulation$", "-test.timeout", "0", "-coverage",
 		"-seed", strconv.FormatUint(o.seed+uint64(i)*stride, 10), "-for", o.length.String(),
 		"-histories", strconv.Itoa(o.count), "-show="+strconv.FormatBool(o.show), "-now", now)
+	c.Env = append(os.Environ(), "GOGC=400") // histories are short, and hold little
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	r.err = c.Run()
