@@ -39,7 +39,8 @@ func (m Metadata) proxy() string {
 
 // parseMetadata parses both maps. A key in typed_filter_metadata whose type is known takes
 // precedence over the same key in filter_metadata. A Struct that JSON can't express (NaN, a value
-// without a kind) is left out: A83 rejects a resource only for typed_filter_metadata.
+// without a kind) is null: A83 rejects a resource only for typed_filter_metadata, and who wants another
+// type is to see that there is a value.
 func parseMetadata(c *Context, in *corev3.Metadata) (Metadata, error) {
 	if len(in.GetTypedFilterMetadata())+len(in.GetFilterMetadata()) == 0 {
 		return nil, nil
@@ -58,9 +59,11 @@ func parseMetadata(c *Context, in *corev3.Metadata) (Metadata, error) {
 		if _, ok := m[key]; ok {
 			continue
 		}
-		if js, err := protojson.Marshal(value); err == nil {
-			m[key] = Struct(js)
+		js, err := protojson.Marshal(value)
+		if err != nil {
+			js = []byte("null")
 		}
+		m[key] = Struct(js)
 	}
 	return m, nil
 }

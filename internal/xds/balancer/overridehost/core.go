@@ -43,6 +43,7 @@ type subConn struct {
 	balancer.SubConn
 	policy   *policy
 	address  string
+	made     resolver.Address // the address as it was when the SubConn was made
 	state    connectivity.State
 	own      bool // the policy keeps it for sessions; the child does not use it (any more)
 	wanted   bool // a session's RPC has picked it, or waits for it, since its state last changed

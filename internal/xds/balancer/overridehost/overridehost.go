@@ -108,6 +108,10 @@ func (p *policy) adopt(list []resolver.Endpoint, health []resource.Health, idle 
 			if before := old[a.Addr]; before != nil {
 				e.sub, e.used = before.sub, before.used
 			}
+			if e.sub != nil && e.sub.own && !e.sub.fits(e) {
+				left = append(left, e.sub)
+				e.sub, old[a.Addr].sub = nil, nil
+			}
 			p.entries[a.Addr] = e
 		}
 	}

@@ -4,8 +4,10 @@ package overridehost
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
+	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/internal/balancer/lbtest"
@@ -68,6 +70,24 @@ func TestA55Picks(t *testing.T) {
 	cc.SubConn("b:1").Report(connectivity.Ready, nil)
 	if got, err := pick("b:1"); got != "b:1" || err != nil {
 		t.Errorf("%q, %v", got, err)
+	}
+	// It goes when it would be made in another way now, and the session's next RPC makes another.
+	gone := cc.SubConn("b:1")
+	s.Endpoints = slices.Clone(s.Endpoints)
+	s.Endpoints[1] = locality.SetHealth(resolver.Endpoint{Addresses: []resolver.Address{{Addr: "b:1", Attributes: attributes.New("proxy", "p:1")}}}, resource.Unknown)
+	if err := lb.UpdateClientConnState(balancer.ClientConnState{ResolverState: s, BalancerConfig: config}); err != nil {
+		t.Fatal(err)
+	}
+	if !gone.IsShutdown() {
+		t.Error("a session's connection keeps a proxy that its address no longer has")
+	}
+	if _, err := pick("b:1"); err != balancer.ErrNoSubConnAvailable {
+		t.Fatal(err)
+	}
+	for cc.SubConn("b:1") == gone || cc.SubConn("b:1").Connects() == 0 {
+		if t.Context().Err() != nil {
+			t.Fatal("no connection is made")
+		}
 	}
 	// It goes with its endpoint.
 	s.Endpoints = s.Endpoints[:1]

@@ -37,7 +37,7 @@ func (p *policy) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOp
 func (p *policy) makeInner(sc *subConn, addrs []resolver.Address, opts balancer.NewSubConnOptions) (err error) {
 	sc.policy, sc.state = p, connectivity.Idle
 	if len(addrs) == 1 {
-		sc.address = addrs[0].Addr
+		sc.address, sc.made = addrs[0].Addr, addrs[0]
 	}
 	opts.StateListener = sc.changed
 	//lint:ignore SA1019 a policy may still give several addresses
@@ -88,7 +88,7 @@ func (sc *subConn) Shutdown() {
 	p := sc.policy
 	p.mu.Lock()
 	e := p.entries[sc.address]
-	keep := !p.closed && e != nil && e.sub == sc && !e.used.IsZero() && time.Since(e.used) < p.idle && p.mayUseLocked(e)
+	keep := !p.closed && e != nil && e.sub == sc && !e.used.IsZero() && time.Since(e.used) < p.idle && p.mayUseLocked(e) && sc.fits(e)
 	if sc.own = keep; keep {
 		p.sweepLocked()
 	} else {
@@ -98,6 +98,12 @@ func (sc *subConn) Shutdown() {
 	if !keep {
 		sc.SubConn.Shutdown()
 	}
+}
+
+// fits reports whether a SubConn that would be made now would connect in the same way: an address may have got
+// another proxy (A86), hostname (A81) or server name.
+func (sc *subConn) fits(e *entry) bool {
+	return sc.made.ServerName == e.address.ServerName && sc.made.Attributes.Equal(e.address.Attributes)
 }
 
 func (p *policy) mayUseLocked(e *entry) bool {
@@ -203,7 +209,7 @@ func (p *policy) connect(address string) {
 	// Meanwhile the address or the policy may have gone, or the child may have made a SubConn.
 	p.mu.Lock()
 	e = p.entries[address]
-	use := e != nil && e.sub == nil && !p.closed
+	use := e != nil && e.sub == nil && !p.closed && sc.fits(e)
 	if use {
 		e.sub = sc
 		p.sweepLocked()
