@@ -262,7 +262,11 @@ type intercepted struct {
 func intercept(cs *clientStream, choice rpcconfig.Choice, unary bool) (ClientStream, error) {
 	in := &intercepted{cs: cs, choice: choice, unary: unary, pending: 1}
 	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams, Later: in.later}
-	st, err := choice.Interceptor.Begin(cs.ctx, rpc, in.next)
+	ctx := cs.ctx
+	if rpcconfig.CredentialsOf(ctx) != nil { // those of another RPC, whose stream has this context
+		ctx = rpcconfig.WithCredentials(ctx, nil)
+	}
+	st, err := choice.Interceptor.Begin(ctx, rpc, in.next)
 	in.settle(err, false)
 	if err != nil {
 		return nil, channel.AsStatus(err)

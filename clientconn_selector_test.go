@@ -491,3 +491,33 @@ func TestInterceptorAddsCredentials(t *testing.T) {
 		}
 	}
 }
+
+// plainNext is an interceptor that only goes on.
+type plainNext struct{}
+
+func (plainNext) Begin(ctx context.Context, _ rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
+	return next(ctx)
+}
+
+// TestCredentialsStayWithTheirRPC: a stream's context, which programs make other RPCs with, has the credentials that
+// an interceptor has added to the stream (A83: they are for the audience of its own cluster).
+func TestCredentialsStayWithTheirRPC(t *testing.T) {
+	e := newEcho()
+	e.unary = func(ctx context.Context, _ *text) (*text, error) {
+		return &text{Value: strings.Join(metadata.ValueFromIncomingContext(ctx, "added"), ",")}, nil
+	}
+	s := serve(t, e)
+	cc, _ := selecting(t, s, func(_ context.Context, method string) (rpcconfig.Choice, error) {
+		if method == bidiMethod {
+			return rpcconfig.Choice{Interceptor: adding{wants{false}}}, nil
+		}
+		return rpcconfig.Choice{Interceptor: plainNext{}}, nil
+	})
+	st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := call(st.Context(), cc, ""); err != nil {
+		t.Error(err)
+	}
+}

@@ -16,8 +16,10 @@ type TLSInfo struct {
 	// State is the connection's state, with the peer's certificates.
 	State tls.ConnectionState
 	CommonAuthInfo
-	// SPIFFEID is the SPIFFE ID in the peer's certificate. It is nil if the certificate has
-	// none or a malformed one.
+	// SPIFFEID is the SPIFFE ID in the peer's certificate: the only URI, with the scheme "spiffe", a
+	// trust domain and a path. It is nil if the certificate has none. Who decides by it must check the
+	// rest: it may have characters, empty or dot segments, a port, a query or a fragment that the
+	// SPIFFE-ID specification does not allow.
 	//
 	// Experimental: this API may change in a later release.
 	SPIFFEID *url.URL

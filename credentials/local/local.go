@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package local provides credentials for connections that don't leave the machine. Unix
-// sockets have the level PrivacyAndIntegrity, and loopback TCP has the level NoSecurity.
+// sockets have the level PrivacyAndIntegrity. Connections to a loopback address, and named pipes of
+// Windows, have the level NoSecurity.
 // The credentials refuse any other connection.
 package local
 
@@ -50,10 +51,12 @@ func levelOf(addr net.Addr) (credentials.SecurityLevel, error) {
 	if addr == nil {
 		return 0, fmt.Errorf("local: the connection has no remote address")
 	}
-	switch network := addr.Network(); {
-	case network == "unix":
+	switch {
+	case addr.Network() == "unix":
 		return credentials.PrivacyAndIntegrity, nil
-	case strings.HasPrefix(network, "tcp") && isLoopback(addr):
+	case addr.Network() == "pipe" && strings.HasPrefix(addr.String(), `\\.\pipe\`): // a named pipe of this Windows machine
+		return credentials.NoSecurity, nil
+	case isLoopback(addr):
 		return credentials.NoSecurity, nil
 	}
 	return 0, fmt.Errorf("local credentials rejected connection to non-local address %q", addr)
@@ -66,7 +69,7 @@ func isLoopback(addr net.Addr) bool {
 		return tcp.IP.IsLoopback()
 	}
 	ap, err := netip.ParseAddrPort(addr.String())
-	return err == nil && ap.Addr().Unmap().IsLoopback()
+	return err == nil && ap.Addr().IsLoopback() && !ap.Addr().Is4In6()
 }
 
 type info struct {

@@ -65,13 +65,14 @@ func (a *Attempt) addCredentials(ctx context.Context, call *transport.Call, id *
 	ctx = peer.NewContext(ctx, a.Link.client.Peer())
 	ctx = credentials.NewContextWithRequestInfo(ctx, credentials.RequestInfo{Method: call.Method, AuthInfo: info})
 	uri := audience(a.Authority(call), call.Method)
+	// Of a field that several of the channel's credentials have, the last one is sent; the RPC's own are sent beside it.
 	for _, c := range a.Link.sub.ch.opts.PerRPC {
-		if err := addCredential(ctx, call, c, uri); err != nil {
+		if err := addCredential(ctx, call, c, uri, 0); err != nil {
 			return credentialError(err, codes.Unauthenticated)
 		}
 	}
 	if c := a.Link.bundled; c != nil {
-		if err := addCredential(ctx, call, *c, uri); err != nil {
+		if err := addCredential(ctx, call, *c, uri, 0); err != nil {
 			return credentialError(err, codes.Unauthenticated)
 		}
 	}
@@ -84,7 +85,7 @@ func (a *Attempt) addCredentials(ctx context.Context, call *transport.Call, id *
 		if c.RequireTransportSecurity() && credentials.CheckSecurityLevel(info, credentials.PrivacyAndIntegrity) != nil {
 			return status.Error(codes.Unauthenticated, "transport: cannot send secure credentials on an insecure connection")
 		}
-		if err := addCredential(ctx, call, c, uri); err != nil {
+		if err := addCredential(ctx, call, c, uri, len(call.Auth)); err != nil {
 			return credentialError(err, codes.Internal)
 		}
 	}
@@ -101,10 +102,10 @@ func credentialError(err error, code codes.Code) error {
 	return status.Errorf(code, "transport: per-RPC creds failed due to error: %v", err)
 }
 
-func addCredential(ctx context.Context, call *transport.Call, c credentials.PerRPCCredentials, uri string) error {
+func addCredential(ctx context.Context, call *transport.Call, c credentials.PerRPCCredentials, uri string, from int) error {
 	md, err := c.GetRequestMetadata(ctx, uri)
 	if err == nil {
-		call.AddAuth(md)
+		call.AddAuth(md, from)
 	}
 	return err
 }

@@ -13,7 +13,8 @@ const (
 	maxSPIFFETrustDomain = 255
 )
 
-// SPIFFEID returns the SPIFFE ID of peer[0], a verified leaf certificate, or nil if it has none.
+// SPIFFEID returns the SPIFFE ID of peer[0], a verified leaf certificate, or nil if it has none. The characters
+// and segments of the ID are not checked, nor what is behind the path.
 //
 // X509-SVID, section 2: "An X.509 SVID MUST contain exactly one URI SAN".
 func SPIFFEID(peer []*x509.Certificate) *url.URL {
@@ -21,10 +22,10 @@ func SPIFFEID(peer []*x509.Certificate) *url.URL {
 		return nil
 	}
 	id := peer[0].URIs[0]
-	if id.Scheme != "spiffe" || id.Opaque != "" || id.User != nil || id.RawQuery != "" || id.Fragment != "" {
+	if id.Scheme != "spiffe" || id.Opaque != "" || id.User != nil {
 		return nil
 	}
-	if id.Host == "" || len(id.Host) > maxSPIFFETrustDomain || id.Path == "" || id.Path == "/" || len(id.String()) > maxSPIFFEID {
+	if id.Host == "" || len(id.Host) > maxSPIFFETrustDomain || id.Path == "" || len(id.String()) > maxSPIFFEID {
 		return nil
 	}
 	return id

@@ -79,7 +79,8 @@ func Connect(ctx context.Context, addr resolver.Address, authority string, p Con
 			return nil, err
 		}
 	}
-	if p.Secret && credentials.CheckSecurityLevel(c.peer.AuthInfo, credentials.PrivacyAndIntegrity) != nil {
+	// Without an AuthInfo it is the per-RPC credentials' own business to look at the connection.
+	if p.Secret && c.peer.AuthInfo != nil && credentials.CheckSecurityLevel(c.peer.AuthInfo, credentials.PrivacyAndIntegrity) != nil {
 		nc.Close()
 		return nil, &ConnectError{Step: stepSecure}
 	}

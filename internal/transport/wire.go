@@ -73,13 +73,24 @@ func (c *Call) SetPicked(md metadata.MD) {
 	}
 }
 
-// AddAuth makes the next attempt carry what credentials gave, without names that belong to the transport.
-func (c *Call) AddAuth(fields map[string]string) {
+// AddAuth makes the next attempt carry what credentials gave, without names that belong to the transport. Of
+// the fields in c.Auth[from:] it replaces those that have the same name.
+func (c *Call) AddAuth(fields map[string]string, from int) {
 	for k, v := range fields {
 		if k = strings.ToLower(k); !grpcwire.IsReserved(k) {
-			c.Auth = append(c.Auth, k, v)
+			c.setAuth(k, v, from)
 		}
 	}
+}
+
+func (c *Call) setAuth(k, v string, from int) {
+	for i := from; i+1 < len(c.Auth); i += 2 {
+		if c.Auth[i] == k {
+			c.Auth[i+1] = v
+			return
+		}
+	}
+	c.Auth = append(c.Auth, k, v)
 }
 
 // Sent returns the metadata of an attempt as observers may see it: without what per-RPC

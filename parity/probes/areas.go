@@ -24,7 +24,7 @@ var areas = []area{
 	{"value", slices.Concat(valueProbes, targetProbes(), restProbes)},
 	{"stats", slices.Concat(statsProbes(), wireLengthProbes(), eventProbes(), contextProbes(), exitProbes(), silentProbes, telemetryProbes(), gateProbes(), ownRPCProbes)},
 	{"server", slices.Concat(serverProbes, rowProbes(), handlerProbes, keepaliveProbes(), pauseProbes(), handshakeProbes())},
-	{"security", slices.Concat(securityProbes, authzProbes(), clientNameProbes())},
+	{"security", slices.Concat(securityProbes, identityProbes(), authzProbes(), clientNameProbes())},
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(), goneProbes(), brokenBodyProbes(),
 		binaryLogProbes(), reflectionProbes(), healthProbes(), loadReportProbes(), warningProbes)},
 	{"message", slices.Concat(compressionProbes(), codecProbes())},

@@ -574,6 +574,9 @@ func TestSPIFFERoots(t *testing.T) {
 	}{
 		{names{uri: []string{"spiffe://d/w"}}, ""},
 		{names{uri: []string{"spiffe://e/w"}}, "no bundle"},
+		{names{uri: []string{"spiffe://d/a/../w"}}, "malformed"},
+		{names{uri: []string{"spiffe://d/w/"}}, "malformed"},
+		{names{uri: []string{"spiffe://d/w?q"}}, "malformed"},
 		{names{dns: []string{"d"}}, "no SPIFFE ID"},
 		{names{uri: []string{"spiffe://d/w", "spiffe://d/x"}}, "no SPIFFE ID"},
 	} {

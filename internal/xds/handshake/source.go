@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/tls/certprovider"
+	expcredentials "google.golang.org/grpc/experimental/credentials"
 	"google.golang.org/grpc/internal/xds/resource"
 )
 
@@ -154,7 +155,7 @@ func (s *source) credentials(ctx context.Context) (credentials.TransportCredenti
 	if err != nil {
 		return nil, err
 	}
-	s.made = made{identity, roots, credentials.NewTLS(config)}
+	s.made = made{identity, roots, expcredentials.NewTLSWithALPNDisabled(config)} // the control plane may not have the peer negotiate ALPN
 	return s.made.creds, nil
 }
 

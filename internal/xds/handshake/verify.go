@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spiffe/go-spiffe/v2/bundle/spiffebundle"
+	"github.com/spiffe/go-spiffe/v2/spiffeid"
 	"google.golang.org/grpc/credentials/tls/certprovider"
 	icredentials "google.golang.org/grpc/internal/credentials"
 	"google.golang.org/grpc/internal/xds/match"
@@ -41,6 +42,9 @@ func (r roots) of(leaf *x509.Certificate) (*x509.CertPool, error) {
 	id := icredentials.SPIFFEID([]*x509.Certificate{leaf})
 	if id == nil {
 		return nil, errors.New("the certificate has no SPIFFE ID as its only URI")
+	}
+	if _, err := spiffeid.FromURI(id); err != nil {
+		return nil, fmt.Errorf("the certificate's SPIFFE ID is malformed: %w", err)
 	}
 	bundle := r.bundles[id.Host]
 	if bundle == nil {
@@ -121,7 +125,7 @@ func (v *verifier) chain(certs []*x509.Certificate, usage x509.ExtKeyUsage) erro
 		return fmt.Errorf("xds: certificate check failure: %w", err)
 	}
 	for _, chain := range chains {
-		if v.depth == 0 || len(chain)-1 <= int(v.depth) {
+		if v.depth == 0 || uint64(len(chain)-1) <= uint64(v.depth) {
 			return nil
 		}
 	}

@@ -13,11 +13,13 @@ import (
 	"google.golang.org/grpc/balancer"
 	_ "google.golang.org/grpc/balancer/roundrobin"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/credsmode"
 	"google.golang.org/grpc/internal/leakcheck"
 	"google.golang.org/grpc/internal/stats"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/match"
 	"google.golang.org/grpc/internal/xds/resource"
+	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/status"
 )
 
@@ -87,6 +89,17 @@ func TestSettings(t *testing.T) {
 	at.finished(balancer.DoneInfo{BytesSent: true})
 	if n.Load() != 0 {
 		t.Errorf("%d RPCs are under way", n.Load())
+	}
+}
+
+// TestCredentialsKnowTheCluster: those of package google speak ALTS with the servers of most clusters.
+func TestCredentialsKnowTheCluster(t *testing.T) {
+	n := requestsOf(requestKey{"c", ""})
+	defer n.release()
+	p := &policy{settings: newSettings(&dependency.Cluster{Resource: &resource.Cluster{Name: "c"}}, n, nil, nil)}
+	prepared := p.prepare([]resolver.Address{{Addr: "a"}})
+	if got := credsmode.Cluster(prepared[0].Attributes); got != "c" {
+		t.Errorf("cluster %q", got)
 	}
 }
 

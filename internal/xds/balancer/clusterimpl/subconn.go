@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/internal/backendlabel"
 	"google.golang.org/grpc/internal/connectproxy"
+	"google.golang.org/grpc/internal/credsmode"
 	"google.golang.org/grpc/internal/scaling"
 	"google.golang.org/grpc/internal/xds/balancer/locality"
 	"google.golang.org/grpc/internal/xds/handshake"
@@ -77,6 +78,7 @@ func (p *policy) attributesLocked(a resolver.Address) *attributes.Attributes {
 	}
 	if s := p.settings; s != nil {
 		labels.BackendService = s.resource.Name
+		a = credsmode.SetCluster(a, s.resource.Name)
 		if s.resource.MaxConnections > 0 {
 			a = scaling.Attach(a, &p.scale)
 		}
