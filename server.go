@@ -236,7 +236,7 @@ func (s *Server) Stop() {
 
 // GracefulStop closes all listeners, tells the clients to begin no new RPCs on their connections, and
 // serves the RPCs that are under way to their end, also those that the clients of connections whose handshake was
-// not over begin before they are told. It returns when the connections and the handlers are gone. It may be called
+// not over, and is within 5 s, begin before they are told. It returns when the connections and the handlers are gone. It may be called
 // more than once.
 func (s *Server) GracefulStop() {
 	for _, c := range s.enter(serverDraining) {

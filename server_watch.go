@@ -435,7 +435,8 @@ func (w *serverWatch) finishing(st *status.Status) {
 	} else {
 		w.logEnd(st)
 	}
-	w.cancelTold.Store(true) // a receive that is still under way fails because of this end, not the client's
+	w.logHeader.Do(func() {}) // nothing is logged behind the end
+	w.cancelTold.Store(true)  // a receive that is still under way fails because of this end, not the client's
 }
 
 // finished is called when the RPC's status has been sent. A non-nil err says that it could not be.

@@ -6,7 +6,8 @@
 // Keys are in lower case. They consist of digits, a to z, "-", "_" and ".". Those that begin with "grpc-"
 // are reserved. A key that ends in "-bin" has binary values: any bytes, which the library encodes in base64
 // on the wire. The values of all other keys are printable ASCII (0x20 to 0x7E); see PROTOCOL-HTTP2.md,
-// Custom-Metadata. An RPC with any other key or value fails with codes.Internal.
+// Custom-Metadata. An RPC of a client with any other key or value fails with codes.Internal. What a server
+// sends is read more leniently by most clients, and so may also have UTF-8 and tabs as values.
 //
 // Entries under names that are the library's, or HTTP/2's, are left out of what is sent, without an error:
 // those that begin with ":", the fields of gRPC's call definition and status (such as grpc-timeout), te,

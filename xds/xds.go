@@ -18,7 +18,7 @@
 //	  "node": {"id": "client-1"}
 //	}
 //
-// The file is read when the first channel needs it. Without a bootstrap configuration, a channel
+// The file is read for each target for which no channel is open yet. Without a bootstrap configuration, a channel
 // of scheme xds is in TransientFailure, and its RPCs fail with Unavailable and a message that
 // says so.
 //

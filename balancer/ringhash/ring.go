@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"google.golang.org/grpc/internal/xxh64"
 )
@@ -43,7 +44,8 @@ func newRing(members []member, c *config) ring {
 
 	places := make([]place, 0, int(math.Ceil(scale)))
 	due, text := 0.0, []byte(nil)
-	for i, m := range members {
+	for _, i := range byKey(members) {
+		m := members[i]
 		due += scale * float64(m.weight) / total
 		text = append(append(text[:0], m.key...), '_')
 		stem := len(text)
@@ -58,6 +60,17 @@ func newRing(members []member, c *config) ring {
 		r.hashes[i], r.owners[i] = p.hash, p.owner
 	}
 	return r
+}
+
+// byKey returns the indexes of the members in the order of their keys: who gets a place that is due to several depends
+// on the order, and must not depend on that of the resolver.
+func byKey(members []member) []int {
+	order := make([]int, len(members))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(members[a].key, members[b].key) })
+	return order
 }
 
 func (r ring) size() int { return len(r.hashes) }

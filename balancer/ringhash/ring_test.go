@@ -167,3 +167,20 @@ func TestFewMoveWhenOneGoes(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderOfEndpoints: resolvers list endpoints in any order, and the ring is the same.
+func TestOrderOfEndpoints(t *testing.T) {
+	owners := func(members []member) (keys []string) {
+		r := newRing(members, &config{minSize: 1024, maxSize: 4096})
+		for _, i := range r.owners {
+			keys = append(keys, members[i].key)
+		}
+		return keys
+	}
+	members := []member{{"a", 2}, {"b", 3}, {"c", 7}}
+	want := owners(members)
+	slices.Reverse(members)
+	if !slices.Equal(owners(members), want) {
+		t.Error("another order makes another ring")
+	}
+}

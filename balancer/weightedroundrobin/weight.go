@@ -4,6 +4,7 @@ package weightedroundrobin
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,8 +90,8 @@ type endpoint struct {
 	// OnLoadReport.
 	listening sync.Mutex
 	closed    bool
-	ready     *balancer.SubConn // the SubConn that is ready; nil if none is
-	stop      func()            // ends the stream of load reports; nil if there is none
+	ready     []*balancer.SubConn // the SubConns that are ready, the last that became so last
+	stop      func()              // ends the stream of load reports; nil if there is none
 
 	mu      sync.Mutex // also held where config is changed, besides listening
 	config  *config
@@ -134,20 +135,28 @@ func (e *endpoint) reconfigure(c *config) {
 }
 
 // changed handles a new state of a SubConn of the endpoint. The pointer sc identifies the SubConn.
-// If several SubConns are ready, the last one that became ready counts.
+// If several SubConns are ready, the last one that became ready counts: pick_first may have chosen one of two that
+// became ready at the same time, and the other is about to go.
 func (e *endpoint) changed(sc *balancer.SubConn, s connectivity.State) {
 	e.listening.Lock()
 	defer e.listening.Unlock()
-	switch {
-	case s == connectivity.Ready:
-		e.ready = sc
+	before := e.counts()
+	e.ready = slices.DeleteFunc(e.ready, func(r *balancer.SubConn) bool { return r == sc })
+	if s == connectivity.Ready {
+		e.ready = append(e.ready, sc)
 		e.restart()
-	case sc == e.ready:
-		e.ready = nil
-	default:
-		return
 	}
-	e.listen()
+	if s == connectivity.Ready || e.counts() != before {
+		e.listen()
+	}
+}
+
+// counts returns the SubConn whose stream of load reports counts, or nil. The caller must hold listening.
+func (e *endpoint) counts() *balancer.SubConn {
+	if len(e.ready) == 0 {
+		return nil
+	}
+	return e.ready[len(e.ready)-1]
 }
 
 // restart begins the blackout period again, as a new connection may lead to another server.
@@ -171,7 +180,7 @@ func (e *endpoint) listen() {
 		e.stop()
 		e.stop = nil
 	}
-	if e.ready != nil && e.config.outOfBand && !e.closed {
-		e.stop = orca.RegisterOOBListener(*e.ready, e, orca.OOBListenerOptions{ReportInterval: e.config.outOfBandPeriod})
+	if sc := e.counts(); sc != nil && e.config.outOfBand && !e.closed {
+		e.stop = orca.RegisterOOBListener(*sc, e, orca.OOBListenerOptions{ReportInterval: e.config.outOfBandPeriod})
 	}
 }

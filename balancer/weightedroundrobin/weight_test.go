@@ -151,7 +151,7 @@ func TestEndOfReportsMayWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(&config{outOfBand: true})
 			ended := false
-			e.ready, e.stop = &sc, func() {
+			e.ready, e.stop = []*balancer.SubConn{&sc}, func() {
 				if ended = e.mu.TryLock(); ended {
 					e.mu.Unlock()
 					e.OnLoadReport(&orcapb.OrcaLoadReport{})
@@ -161,5 +161,23 @@ func TestEndOfReportsMayWait(t *testing.T) {
 				t.Error("the end of the stream would wait for itself")
 			}
 		})
+	}
+}
+
+// TestOneOfTwoReadyGoes: pick_first has chosen a, and so gives up b, which became ready at the same time.
+func TestOneOfTwoReadyGoes(t *testing.T) {
+	var a, b balancer.SubConn
+	e := newEndpoint(&config{})
+	for _, step := range []struct {
+		sc    *balancer.SubConn
+		state connectivity.State
+		want  *balancer.SubConn
+	}{
+		{&a, connectivity.Ready, &a}, {&b, connectivity.Ready, &b}, {&b, connectivity.Shutdown, &a},
+		{&b, connectivity.Ready, &b}, {&a, connectivity.Idle, &b}, {&a, connectivity.Connecting, &b}, {&b, connectivity.Idle, nil},
+	} {
+		if e.changed(step.sc, step.state); e.counts() != step.want {
+			t.Errorf("after %v of %p: %p, want %p", step.state, step.sc, e.counts(), step.want)
+		}
 	}
 }

@@ -146,6 +146,9 @@ func (b *weightedTarget) UpdateClientConnState(s balancer.ClientConnState) error
 // update passes a child its state. It makes the child if there is none.
 func (b *weightedTarget) update(name string, target Target, s resolver.State) error {
 	if target.ChildPolicy == nil {
+		if _, ok := b.children.Get(name); ok {
+			b.remove(name)
+		}
 		return fmt.Errorf("%w: there is no child policy", balancer.ErrBadResolverState)
 	}
 	policy := balancer.Get(target.ChildPolicy.Name)

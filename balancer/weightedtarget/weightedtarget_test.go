@@ -119,6 +119,17 @@ func TestTargets(t *testing.T) {
 	if got := f.picked(); !slices.Equal(got, []string{"2"}) {
 		t.Errorf("picked %q", got)
 	}
+	// One without a policy takes no RPCs any more.
+	err = f.resolve(`{"targets": {"b": {"weight": 1}, "c": {"weight": 1, "childPolicy": [{"leaf": {}}]}}}`, "b/2", "c/3")
+	if err == nil || !two.IsShutdown() {
+		t.Errorf("%v; shut down: %t", err, two.IsShutdown())
+	}
+	if err := f.resolve(`{"targets": {
+		"b": {"weight": 1, "childPolicy": [{"leaf": {}}]},
+		"c": {"weight": 1, "childPolicy": [{"leaf": {}}]}}}`, "b/2", "c/3"); err != nil {
+		t.Error(err)
+	}
+	two = f.cc.SubConn("2")
 	f.lb.ExitIdle()
 	if n := f.cc.SubConn("3").Connects(); n != 2 {
 		t.Errorf("%d connects", n)

@@ -182,7 +182,10 @@ func (ch *Channel) awaitConfig(ctx context.Context) (c *Config, waited bool, err
 	if c := ch.config.Load(); c != nil {
 		return c, waited, nil
 	}
-	// The service config was invalid, or the channel was closed: every pick will fail.
+	if ch.Closed() { // the picker may still be that of a Selector whose RPCs know where they go
+		return nil, waited, ErrClosing
+	}
+	// The service config was invalid: every pick will fail.
 	return emptyConfig, waited, nil
 }
 

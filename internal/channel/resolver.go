@@ -40,7 +40,7 @@ func (r *resolverWrapper) start() error {
 // close closes the resolver. It may be called while start builds the resolver: start then closes
 // what it built.
 func (r *resolverWrapper) close() {
-	r.calls.Close()
+	defer r.calls.Close()
 	r.mu.Lock()
 	closing := r.resolver
 	if r.closed {
@@ -52,7 +52,7 @@ func (r *resolverWrapper) close() {
 	}
 	r.mu.Unlock()
 	if closing != nil {
-		closing.Close()
+		r.calls.Do(closing.Close) // behind a ResolveNow that is under way, so that none is called after it
 	}
 }
 

@@ -47,5 +47,9 @@ func ProbesEnd(cfg net.KeepAliveConfig) time.Duration {
 	if count == 0 {
 		count = defaultProbeCount
 	}
+	idle, interval = wholeSeconds(idle), wholeSeconds(interval)
 	return idle + interval*time.Duration(count) - interval/2
 }
+
+// wholeSeconds rounds up, as package net does: the system counts seconds.
+func wholeSeconds(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }

@@ -24,8 +24,8 @@ import (
 // ChannelCredentials makes channel credentials of one kind.
 type ChannelCredentials interface {
 	// Build returns credentials for the "config" of the bootstrap file, which is nil if the
-	// file has none. It is called once to check the file, and once for each connection to a
-	// control plane. The returned function, if it is not nil, is called when the credentials
+	// file has none. It is called each time the file is read, to check it, and once for each
+	// connection to a control plane. The returned function, if it is not nil, is called when the credentials
 	// are no longer in use.
 	Build(config json.RawMessage) (credentials.Bundle, func(), error)
 	// Name returns the "type" by which the bootstrap file refers to these credentials.

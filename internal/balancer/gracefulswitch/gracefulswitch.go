@@ -93,9 +93,14 @@ func (b *Balancer) SwitchTo(builder balancer.Builder) error {
 	if err != nil {
 		return err
 	}
+	built := false
+	defer func() {
+		if !built { // or Build, or the Close of the one that is replaced, has left by a panic or Goexit
+			b.uninstall(c)
+		}
+	}()
 	replaced.close()
-	if !c.build(builder, b.opts.Of(b.cc)) {
-		b.uninstall(c)
+	if built = c.build(builder, b.opts.Of(b.cc)); !built {
 		return fmt.Errorf("gracefulswitch: the builder of %q built nothing", c.name.Value())
 	}
 	return nil

@@ -468,3 +468,26 @@ func TestBuildOptions(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestBuildPanics: a policy that was not built is tried again with the next update, if the program recovers.
+func TestBuildPanics(t *testing.T) {
+	for _, pending := range []bool{false, true} {
+		f := newFixture(t, connectivity.Ready)
+		if !pending {
+			f.lb = New(f.cc, balancer.BuildOptions{})
+		}
+		before := f.lb.latest()
+		f.b.inBuild = func(*policy) { panic("no") }
+		func() {
+			defer func() { _ = recover() }()
+			f.switchTo(f.b)
+		}()
+		if f.lb.latest() != before {
+			t.Errorf("pending %t: a policy that was not built is left", pending)
+		}
+		f.b.inBuild = nil
+		f.switchTo(f.b)
+		f.b.last.report(connectivity.Ready, "B")
+		f.want(connectivity.Ready, "B")
+	}
+}

@@ -120,6 +120,9 @@ func (p *policy) setEndpointsLocked(list []resolver.Endpoint) (changes []change)
 		if len(resolved.Addresses) == 0 {
 			continue
 		}
+		if e := p.byAddress[resolved.Addresses[0].Addr]; e != nil && e.has(resolved.Addresses) {
+			continue // it is listed twice
+		}
 		e := old[resolved.Addresses[0].Addr]
 		if e == nil || taken[e] || !e.has(resolved.Addresses) {
 			e = newEndpoint(resolved.Addresses)

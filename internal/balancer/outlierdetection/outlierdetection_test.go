@@ -292,3 +292,21 @@ func TestParseConfig(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestListedTwice: an endpoint that the resolver lists twice is one, and stays ejected.
+func TestListedTwice(t *testing.T) {
+	inBubble(t, 4, byFailures, func(f *fixture) {
+		f.addrs = append(f.addrs, "e1")
+		f.update(byFailures)
+		if n := len(f.lb.endpoints); n != 4 {
+			f.Errorf("%d endpoints", n)
+		}
+		f.rpcs(10, "e1")
+		f.pass(10 * time.Second)
+		f.update(byFailures)
+		synctest.Wait()
+		if got := f.rpcs(10, ""); got["e1"] != 0 {
+			f.Errorf("%v", got)
+		}
+	})
+}

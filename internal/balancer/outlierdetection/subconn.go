@@ -58,7 +58,7 @@ func (sc *subConn) UpdateAddresses(addrs []resolver.Address) {
 	}
 	sc.endpoint.Store(p.byAddress[sc.address])
 	p.mu.Unlock()
-	sc.review()
+	sc.health.Go(sc.tell) // the child may hold what its listener takes
 }
 
 // Shutdown implements balancer.SubConn.
@@ -106,19 +106,19 @@ func (sc *subConn) RegisterHealthListener(listener func(balancer.SubConnState)) 
 }
 
 // review calls the health listener with the health that the child should see now.
-func (sc *subConn) review() {
-	sc.health.Do(func() {
-		sc.mu.Lock()
-		listener, s, heard := sc.listener, sc.last, sc.heard
-		sc.mu.Unlock()
-		if listener == nil || !heard {
-			return
-		}
-		if e := sc.endpoint.Load(); e != nil && e.ejected.Load() {
-			s = balancer.SubConnState{ConnectivityState: connectivity.TransientFailure, ConnectionError: errEjected}
-		}
-		listener(s)
-	})
+func (sc *subConn) review() { sc.health.Do(sc.tell) }
+
+func (sc *subConn) tell() {
+	sc.mu.Lock()
+	listener, s, heard := sc.listener, sc.last, sc.heard
+	sc.mu.Unlock()
+	if listener == nil || !heard {
+		return
+	}
+	if e := sc.endpoint.Load(); e != nil && e.ejected.Load() {
+		s = balancer.SubConnState{ConnectivityState: connectivity.TransientFailure, ConnectionError: errEjected}
+	}
+	listener(s)
 }
 
 // Pick implements balancer.Picker.

@@ -21,7 +21,10 @@ func (q *query) run(ctx context.Context, parse configParser) (resolver.State, er
 		return q.servers(ctx)
 	}
 	config := make(chan *serviceconfig.ParseResult, 1)
-	go func() { config <- q.config(ctx, parse) }()
+	go func() {
+		defer close(config) // also if code of the program, which parses it, ends the goroutine
+		config <- q.config(ctx, parse)
+	}()
 	state, err := q.servers(ctx)
 	state.ServiceConfig = <-config
 	return state, err

@@ -4,6 +4,7 @@ package dns
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -72,8 +73,13 @@ func (r *dnsResolver) resolve() {
 	if !ok {
 		return
 	}
-	r.end(r.lookUpAndTell(ctx))
+	err := errLeft
+	defer func() { r.end(err) }()
+	err = r.lookUpAndTell(ctx)
 }
+
+// errLeft is the outcome of a lookup whose goroutine was ended by code of the program.
+var errLeft = errors.New("dns: the goroutine of a lookup has ended")
 
 // begin returns the context for the lookup that is due. ok is false if the resolver is closed.
 func (r *dnsResolver) begin() (ctx context.Context, ok bool) {

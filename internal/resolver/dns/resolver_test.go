@@ -81,6 +81,7 @@ type channel struct {
 	errs    []error
 	refuse  error
 	onState func()
+	onParse func()
 }
 
 func (c *channel) UpdateState(s resolver.State) error {
@@ -101,6 +102,9 @@ func (c *channel) ReportError(err error) {
 }
 
 func (c *channel) ParseServiceConfig(json string) *serviceconfig.ParseResult {
+	if c.onParse != nil {
+		c.onParse()
+	}
 	return &serviceconfig.ParseResult{Config: parsed{json: json}}
 }
 
@@ -321,6 +325,35 @@ func TestChannelRefuses(t *testing.T) {
 		states, errs := f.channel.told()
 		if len(states) != 3 || errs != nil {
 			t.Errorf("%d states, errors %v", len(states), errs)
+		}
+	})
+}
+
+// TestProgramEndsTheGoroutine: a policy's code, or a parser's, that ends a lookup's goroutine is a failed lookup.
+func TestProgramEndsTheGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		first := true
+		f.channel.onState = func() {
+			if first {
+				first = false
+				runtime.Goexit()
+			}
+		}
+		defer f.build(t, "dns:///host", resolver.BuildOptions{}).Close()
+		time.Sleep(3 * time.Second)
+		if states, _ := f.channel.told(); len(states) != 2 {
+			t.Errorf("%d states", len(states))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		f.dns.txt = map[string][]string{"_grpc_config.host": {`grpc_config=[{"serviceConfig":{}}]`}}
+		f.channel.onParse = runtime.Goexit
+		defer f.build(t, "dns:///host", resolver.BuildOptions{}).Close()
+		synctest.Wait()
+		if states, _ := f.channel.told(); len(states) != 1 || states[0].ServiceConfig != nil {
+			t.Errorf("%v", states)
 		}
 	})
 }

@@ -5,6 +5,8 @@ package grpcwire
 import (
 	"fmt"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
@@ -87,6 +89,10 @@ func EncodeStatus(st *status.Status) (f StatusFields, err error) {
 	// Details are for errors only: "Status-Details is allowed only if Status is not OK".
 	if len(raw.GetDetails()) == 0 || st.Code() == codes.OK {
 		return f, nil
+	}
+	if !utf8.ValidString(raw.GetMessage()) { // it is sent so as grpc-message, and must not keep the details from it
+		raw = proto.CloneOf(raw)
+		raw.Message = strings.ToValidUTF8(raw.Message, "\ufffd")
 	}
 	wire, err := proto.Marshal(raw)
 	if err != nil {

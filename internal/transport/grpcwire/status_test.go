@@ -130,14 +130,26 @@ func TestEncodeStatus(t *testing.T) {
 	}
 }
 
-// A status whose details cannot be encoded is still sent.
+// A message that is not UTF-8 does not keep details from being sent.
 func TestEncodeStatusInvalidUTF8(t *testing.T) {
 	st := status.FromProto(&spb.Status{Code: 5, Message: "bad \xff", Details: oneDetail(t)})
+	f, err := EncodeStatus(st)
+	if err != nil || st.Message() != "bad \xff" {
+		t.Errorf("error %v, the status is %v now", err, st)
+	}
+	if back := f.Status(200).Proto(); !proto.Equal(back, &spb.Status{Code: 5, Message: "bad \ufffd", Details: oneDetail(t)}) {
+		t.Errorf("got %v", back)
+	}
+}
+
+// A status whose details cannot be encoded is still sent.
+func TestEncodeStatusInvalidDetails(t *testing.T) {
+	st := status.FromProto(&spb.Status{Code: 5, Message: "bad", Details: []*anypb.Any{{TypeUrl: "\xff"}}})
 	f, err := EncodeStatus(st)
 	if err == nil || !strings.Contains(err.Error(), HeaderStatusDetails) {
 		t.Errorf("error %v", err)
 	}
-	if back := f.Status(200); back.Code() != codes.NotFound || back.Message() != "bad \ufffd" {
+	if back := f.Status(200); back.Code() != codes.NotFound || back.Message() != "bad" {
 		t.Errorf("got %v", back)
 	}
 }

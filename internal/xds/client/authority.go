@@ -110,7 +110,7 @@ func (a *authority) closeLocked() { a.closeToLocked(0) }
 // failOverLocked starts to use further servers while the last server in use has failed and a
 // resource is not cached (A71). When there are no further servers, it tells the watchers.
 func (a *authority) failOverLocked() {
-	if len(a.open) == 0 || a.open[len(a.open)-1].failure == nil || !a.lacksLocked() {
+	if len(a.open) == 0 || !a.open[len(a.open)-1].isLost() || !a.lacksLocked() {
 		return
 	}
 	if len(a.open) < len(a.list) {
@@ -126,7 +126,7 @@ func (a *authority) failOverLocked() {
 // error twice.
 func (a *authority) reportLocked() {
 	last := a.open[len(a.open)-1]
-	if last.failure == nil || len(a.open) < len(a.list) {
+	if !last.isLost() || len(a.open) < len(a.list) {
 		return
 	}
 	err := fmt.Errorf("control plane %v can't be reached: %w", last.config, last.failure)
@@ -170,6 +170,7 @@ func (a *authority) answeredLocked(s *server) {
 				a.client.logf("authority %q: %v is back", a.key.name, s.config)
 			}
 			a.closeToLocked(i + 1)
+			s.askAnewLocked()
 			return
 		}
 	}

@@ -4,8 +4,10 @@ package client
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 )
 
@@ -138,5 +140,99 @@ func TestListedTwice(t *testing.T) {
 		s.want(partURL, "1", "1", "a", "b")
 		s.send(partURL, "1", "2", "b=1")
 		b.want("1")
+	})
+}
+
+// TestA57SilentAfterReconnect: a control plane that is back need not say anything, as the client has all versions. A
+// watch that begins then waits for its resource.
+func TestA57SilentAfterReconnect(t *testing.T) {
+	inWorld(t, two(), Config{}, func(w *world) {
+		p, q := w.planes["p"], w.planes["q"]
+		a, _ := w.watch(parts, "a")
+		s := p.next()
+		s.send(partURL, "1", "1", "a=1")
+		a.want("1")
+		p.setDown(true)
+		close(s.end)
+		time.Sleep(3 * time.Second)
+		p.setDown(false)
+		time.Sleep(10 * time.Second)
+		s = p.next()
+		s.want(partURL, "1", "", "a")
+		b, _ := w.watch(parts, "b")
+		b.want()
+		q.none()
+		s.send(partURL, "1", "2", "b=1")
+		b.want("1")
+		a.want()
+	})
+}
+
+// TestA57AskedAgain: what did not exist before the control plane was lost is waited for anew, and what was refused is
+// what watchers hear of again.
+func TestA57AskedAgain(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		p := w.planes["p"]
+		a, _ := w.watch(parts, "a")
+		b, _ := w.watch(parts, "b")
+		s := p.next()
+		synctest.Wait()
+		s.send(partURL, "1", "1", "b=bad")
+		b.want("error")
+		time.Sleep(16 * time.Second)
+		a.want("none")
+		p.setDown(true)
+		close(s.end)
+		time.Sleep(3 * time.Second)
+		a.want("error control plane")
+		b.want("error control plane")
+		p.setDown(false)
+		time.Sleep(10 * time.Second)
+		s = p.next()
+		time.Sleep(16 * time.Second)
+		a.want("none")
+		s.send(partURL, "1", "1", "b=bad")
+		b.want(`error Thing "b"`)
+		a.want()
+	})
+}
+
+// TestA71FallbackIsLate: the control plane is asked with the version that the client has of it, and then the fallback
+// replaces that. When the first is used again, its own resources are.
+func TestA71FallbackIsLate(t *testing.T) {
+	inWorld(t, two(), Config{}, func(w *world) {
+		p, q := w.planes["p"], w.planes["q"]
+		l, _ := w.watch(wholes, "l")
+		a, _ := w.watch(parts, "a")
+		s := p.next()
+		synctest.Wait()
+		s.send(wholeURL, "1", "1", "l=p1")
+		s.send(partURL, "1", "1", "a=p1")
+		l.want("p1")
+		a.want("p1")
+		p.setDown(true)
+		close(s.end)
+		time.Sleep(3 * time.Second)
+		b, _ := w.watch(parts, "b")
+		f := q.next()
+		p.setDown(false)
+		time.Sleep(10 * time.Second)
+		s = p.next()
+		f.send(wholeURL, "1", "1", "l=q1")
+		l.want("q1")
+		s.send(partURL, "1", "1", "a=p1", "b=p1")
+		b.want("p1")
+		if f.ctx.Err() == nil {
+			t.Error("the fallback stays")
+		}
+		time.Sleep(10 * time.Second)
+		again := p.next()
+		for range 2 {
+			if r := (<-again.requests).(*discoveryv3.DiscoveryRequest); r.TypeUrl == wholeURL && r.VersionInfo != "" {
+				t.Errorf("asked with version %q of what the fallback has sent", r.VersionInfo)
+			}
+		}
+		again.send(wholeURL, "1", "1", "l=p1")
+		l.want("p1")
 	})
 }

@@ -28,7 +28,8 @@ func New(c Config) *Client {
 // Bootstrap returns the bootstrap configuration.
 func (c *Client) Bootstrap() *bootstrap.Config { return c.config.Bootstrap }
 
-// ErrClosed is the error that watchers get if they begin to watch after Close.
+// ErrClosed is the error that watchers may get if they begin to watch while Close is called. After Close they are told
+// nothing.
 var ErrClosed = errors.New("the xDS client is closed")
 
 // Close ends all streams and watches. After it has returned no call of a watcher begins, but

@@ -122,8 +122,8 @@ type entry struct {
 	errVersion string
 	errTime    time.Time
 	// ambient is the last error that watchers got while a value was in use. transient is the last error that
-	// they got because no control plane could be reached.
-	ambient, transient error
+	// they got because no control plane could be reached. told is the last error that they got of any kind.
+	ambient, transient, told error
 	// ignored says that the value has been deleted but stays in use (A53).
 	ignored bool
 
@@ -156,12 +156,13 @@ type server struct {
 	users   map[user]struct{} // the authorities that use the server
 	loads   *loadReporter     // nil if there are no load reports for the server
 	subs    map[string]*subscription
-	failure error // why the last stream failed; nil after a response
+	failure error // why the last stream without a response failed; nil after a response
 	worked  bool  // true from the first stream on, and after a failure from the next response on
 
 	// These fields are about the current stream.
-	stream  Stream // nil if there is no stream
-	sending bool   // a goroutine is sending
+	stream  Stream             // nil if there is no stream
+	cancel  context.CancelFunc // ends it
+	sending bool               // a goroutine is sending
 }
 
 // subscription has the resources of one type that are requested.

@@ -104,6 +104,7 @@ func (e *entry) clearIgnored(why string) {
 
 // fail tells watchers about an error. The value stays in use unless drop is true.
 func (e *entry) fail(err error, drop bool) {
+	e.told = err
 	if drop {
 		e.value, e.raw, e.from, e.ambient = nil, nil, nil, nil
 	}
@@ -142,6 +143,14 @@ func (e *entry) await(from *server) {
 	e.timer, e.timerFrom = timer, from
 }
 
+// doubt forgets that there is no such resource, when it is requested anew after the control plane could not be
+// reached (A57).
+func (e *entry) doubt() {
+	if e.value == nil && e.transient != nil && (e.state == DoesNotExist || e.state == TimedOut) {
+		e.state, e.err, e.errVersion = Requested, nil, ""
+	}
+}
+
 func (e *entry) late(state State, after time.Duration) {
 	e.timer = nil
 	cause := errNone
@@ -160,18 +169,22 @@ func (e *entry) stopTimer() {
 	}
 }
 
-// reached clears the error that watchers got because no control plane could be reached.
+// reached clears the error that watchers got because no control plane could be reached. What they had been told
+// before of the resource itself is still so.
 func (e *entry) reached() {
 	if e.transient == nil {
 		return
 	}
-	over := e.ambient != nil && e.ambient == e.transient
+	over := e.told == e.transient // nothing newer has been told
 	e.transient = nil
-	if !over {
-		return
-	}
-	e.ambient = nil
-	for w := range e.watches {
-		e.client.tell(w, func() { w.ambient(nil) })
+	switch {
+	case !over:
+	case e.err != nil:
+		e.fail(e.err, false)
+	case e.value != nil:
+		e.ambient = nil
+		for w := range e.watches {
+			e.client.tell(w, func() { w.ambient(nil) })
+		}
 	}
 }

@@ -86,6 +86,16 @@ func (sub *subscription) lacks(s *server) bool {
 	return false
 }
 
+// replaced reports whether a resource is in use that another server has sent.
+func (sub *subscription) replaced(s *server) bool {
+	for _, e := range sub.entries {
+		if e.from != nil && e.from != s {
+			return true
+		}
+	}
+	return false
+}
+
 // names returns the resource names for the next request. If that request acknowledges a response, names
 // leaves out the names that were added after the response. It always leaves out those that were dropped and
 // added again since the last request. If it leaves out a name, the subscription is dirty again, so that
@@ -131,6 +141,7 @@ func (s *server) sent(stream Stream, sub *subscription, req *discoveryv3.Discove
 	}
 	for _, name := range req.GetResourceNames() {
 		if e := sub.entries[name]; e != nil {
+			e.doubt()
 			e.await(s)
 		}
 	}

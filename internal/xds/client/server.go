@@ -94,7 +94,7 @@ func (s *server) serve(t Transport) (answered bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	s.up(stream)
+	s.up(stream, cancel)
 	for {
 		if err := s.receive(ctx, stream); err != nil {
 			return answered, err
@@ -104,13 +104,13 @@ func (s *server) serve(t Transport) (answered bool, err error) {
 }
 
 // up requests all resources on a new stream.
-func (s *server) up(stream Stream) {
+func (s *server) up(stream Stream, cancel context.CancelFunc) {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()
 	if s.ctx.Err() != nil {
 		return
 	}
-	s.stream, s.sending = stream, false
+	s.stream, s.cancel, s.sending = stream, cancel, false
 	s.worked = s.worked || s.failure == nil // A78: the first stream counts before its first response
 	for _, sub := range s.subs {
 		sub.nonce, sub.nack, sub.asked = "", nil, false
@@ -118,6 +118,22 @@ func (s *server) up(stream Stream) {
 		sub.dirty = len(sub.entries) > 0
 	}
 	s.kickLocked()
+}
+
+// isLost reports whether the server can't be reached: the last stream has ended without a response, and no other has
+// begun (A57). One that has begun may have nothing to say, as the client has all versions.
+func (s *server) isLost() bool { return s.failure != nil && s.stream == nil }
+
+// askAnewLocked ends the stream if the first request for a type had a version, and has had no response, and the client
+// has meanwhile got a resource of the type from a fallback (A71): the server believes that the client has its own.
+// The next stream asks without a version.
+func (s *server) askAnewLocked() {
+	for _, sub := range s.subs {
+		if s.cancel != nil && sub.asked && sub.nonce == "" && sub.version != "" && sub.replaced(s) {
+			s.cancel()
+			return
+		}
+	}
 }
 
 // down handles the end of a stream, or the failure to open one.
@@ -135,7 +151,7 @@ func (s *server) down(err error, answered bool) {
 // though nothing has worked.
 func (s *server) downLocked(err error, answered bool) (stopped bool) {
 	c := s.client
-	s.stream = nil
+	s.stream, s.cancel = nil, nil
 	for _, sub := range s.subs {
 		for _, e := range sub.entries {
 			if e.timerFrom == s { // the next stream starts it again

@@ -3,6 +3,8 @@
 package resolver
 
 import (
+	"maps"
+
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/resolver"
 )
@@ -33,6 +35,7 @@ func (r *Resolver) Update(c *dependency.Config, err error) {
 			r.fail(err)
 			return
 		}
+		c = r.withHeld(c)
 		r.config = c
 		if s, ok := r.selector.(*routing); ok && s.fits(c) {
 			r.send()
@@ -40,6 +43,22 @@ func (r *Resolver) Update(c *dependency.Config, err error) {
 		}
 		r.use(newRouting(r, c))
 	})
+}
+
+// withHeld returns c with all clusters that are watched for RPCs, from the last Config if need be: c may be older than a
+// subscription.
+func (r *Resolver) withHeld(c *dependency.Config) *dependency.Config {
+	if r.config == nil || r.hasHeld(c) {
+		return c
+	}
+	whole := *c
+	whole.Clusters = maps.Clone(c.Clusters)
+	for _, held := range r.clusters {
+		if before := r.config.Clusters[held.watched]; before != nil && whole.Clusters[held.watched] == nil {
+			whole.Clusters[held.watched] = before
+		}
+	}
+	return &whole
 }
 
 // hasHeld reports whether c has all clusters that are watched for RPCs. One to which the subscription has just begun comes
@@ -74,10 +93,15 @@ func (r *Resolver) fail(err error) {
 func (r *Resolver) use(s holder) {
 	before, _ := r.selector.(holder)
 	r.selector = s
+	defer r.leave(before, s) // after the channel has the next one, and also if its balancer ends this goroutine
 	r.send()
+}
+
+// leave gives up the selector before s.
+func (r *Resolver) leave(before, s holder) {
 	if f, ok := before.(*failing); ok {
 		if _, still := s.(*failing); !still {
-			close(f.over) // after the channel has the next one
+			close(f.over)
 		}
 	}
 	if before == nil {

@@ -101,6 +101,23 @@ func TestA31ClustersStay(t *testing.T) {
 	f.wantChildren("cluster:b")
 }
 
+// TestConfigBeforeSubscription: a Config that was made before an RPC's cluster was subscribed to does not take the
+// cluster from the RPC.
+func TestConfigBeforeSubscription(t *testing.T) {
+	f := newFixture(t)
+	f.Update(config(t, host(to("", `cluster: "a"`)), "a"), nil)
+	rpc := f.must("/a/m")
+	f.Update(config(t, host(to("", `cluster: "b"`)), "b"), nil)
+	f.wantChildren("cluster:a", "cluster:b")
+	s, _ := f.cc.last()
+	if c := dependency.Of(s).Config.Clusters; c["a"] == nil || c["b"] == nil {
+		t.Errorf("the channel gets clusters %v", c)
+	}
+	rpc.Committed()
+	f.flush()
+	f.wantChildren("cluster:b")
+}
+
 // TestOnlyNews: endpoints that change change nothing about routes; a cluster does.
 func TestOnlyNews(t *testing.T) {
 	f := newFixture(t)

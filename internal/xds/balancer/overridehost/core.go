@@ -32,7 +32,7 @@ type policy struct {
 // entry is one address of an endpoint. policy.mu guards it.
 type entry struct {
 	address   resolver.Address
-	addresses *[]string // all addresses of the endpoint; must not be changed
+	addresses *[]string // all addresses of the endpoint, this one first (A61); must not be changed
 	health    resource.Health
 	sub       *subConn // nil if there is none
 	used      time.Time

@@ -99,12 +99,8 @@ func (p *policy) adopt(list []resolver.Endpoint, health []resource.Health, idle 
 	old := p.entries
 	p.entries = make(map[string]*entry, len(list))
 	for _, from := range list {
-		names := make([]string, len(from.Addresses))
 		for i, a := range from.Addresses {
-			names[i] = a.Addr
-		}
-		for _, a := range from.Addresses {
-			e := &entry{address: a, addresses: &names, health: locality.HealthOf(from)}
+			e := &entry{address: a, addresses: namesFrom(from.Addresses, i), health: locality.HealthOf(from)}
 			if before := old[a.Addr]; before != nil {
 				e.sub, e.used = before.sub, before.used
 			}
@@ -121,6 +117,18 @@ func (p *policy) adopt(list []resolver.Endpoint, health []resource.Health, idle 
 		}
 	}
 	return left
+}
+
+// namesFrom lists the addresses, the i-th first.
+func namesFrom(addresses []resolver.Address, i int) *[]string {
+	names := make([]string, 1, len(addresses))
+	names[0] = addresses[i].Addr
+	for j, a := range addresses {
+		if j != i {
+			names = append(names, a.Addr)
+		}
+	}
+	return &names
 }
 
 // ResolverError implements balancer.Balancer. The child handles it.

@@ -101,3 +101,15 @@ func TestA55Picks(t *testing.T) {
 		t.Error("no error without a configuration")
 	}
 }
+
+// TestA61UsedAddressIsFirst: a session's cookie begins with the address of an endpoint that is used.
+func TestA61UsedAddressIsFirst(t *testing.T) {
+	p := &policy{}
+	e := resolver.Endpoint{Addresses: []resolver.Address{{Addr: "a"}, {Addr: "b"}, {Addr: "c"}}}
+	p.adopt([]resolver.Endpoint{e}, nil, 0)
+	for name, want := range map[string][]string{"a": {"a", "b", "c"}, "b": {"b", "a", "c"}, "c": {"c", "a", "b"}} {
+		if got := *p.entries[name].addresses; !slices.Equal(got, want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -242,13 +242,15 @@ func (a *attempt) measure(err error, response telemetry.Response) {
 }
 
 // otherEnd returns the Exchange's key of a server. It is in the response headers, or in the
-// trailers if there were no headers.
+// trailers if there were no headers; servers behind net/http send empty headers then.
 func otherEnd(x Exchange, response telemetry.Response) string {
-	switch {
-	case response == nil:
+	if response == nil {
 		return ""
-	case response.GotHeaders():
-		return x.Key(response.Header())
+	}
+	if response.GotHeaders() {
+		if key := x.Key(response.Header()); key != "" {
+			return key
+		}
 	}
 	return x.Key(response.Trailer())
 }

@@ -20,6 +20,12 @@ type outgoing struct {
 	added []string // keys, in lower case, and values
 }
 
+// Keys of W3C Trace Context.
+const (
+	traceParent = "traceparent"
+	traceState  = "tracestate"
+)
+
 // context returns a context with the added entries in its outgoing metadata.
 func (o *outgoing) context() context.Context {
 	if len(o.added) == 0 {
@@ -27,6 +33,9 @@ func (o *outgoing) context() context.Context {
 	}
 	if o.replaces() { // an RPC must not name two spans, so these replace the application's entries
 		md, _ := metadata.FromOutgoingContext(o.ctx)
+		if slices.Contains(o.added, traceParent) {
+			md.Delete(traceState) // it is of another trace (W3C Trace Context, section 3.4), unless one is added
+		}
 		for i := 0; i < len(o.added); i += 2 {
 			md.Set(o.added[i], o.added[i+1])
 		}

@@ -142,6 +142,9 @@ func (c *cache[K, V]) get(k K, make func(K) V) V {
 }
 
 func (c *cache[K, V]) add(k K, make func(K) V) V {
+	if m := c.kept.Load(); m != nil && len(*m) >= cacheSize {
+		return make(k) // without the lock: a peer may choose the keys
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next := map[K]V{}
