@@ -124,8 +124,9 @@ func (ss *serverStream) exited() {
 		ss.leave(errExited)
 		return
 	}
-	defer answerExited(ss.call.serverCall) // also if who is told of the end exits as well
-	ss.server.ended(ss.call.servedCall, ss.method, errExited)
+	defer ss.server.ended(ss.call.servedCall, ss.method, errExited)
+	defer answerExited(ss.call.serverCall) // also if who watches exits as well
+	answerExited(ss.call.servedCall)
 }
 
 // handedCall is a call that goes on, or may, when its handler has returned.

@@ -129,11 +129,15 @@ func (s *Server) beginWatched(ctx context.Context, st serverCall, m *method) *se
 	var call servedCall
 	err, ended := errExited, true
 	defer func() {
-		if ended && err == errExited {
-			defer answerExited(st) // also if who is told of the end exits as well
+		if !ended {
+			return
 		}
-		if ended {
-			s.ended(call, m, err)
+		defer s.ended(call, m, err)
+		if err == errExited {
+			defer answerExited(st) // also if who watches exits as well
+			if call.serverCall != nil {
+				answerExited(call)
+			}
 		}
 	}()
 	call, ctx = s.watch(ctx, st, m)

@@ -119,7 +119,7 @@ func (s *Server) handshake(h *handshake) {
 
 // establish does what handshake says, as far as the program's code returns.
 func (s *Server) establish(h *handshake) {
-	raw := h.raw
+	raw, begin := h.raw, time.Now()
 	nc, p, err := s.shake(h)
 	if err != nil {
 		s.failHandshake(h, err)
@@ -149,7 +149,7 @@ func (s *Server) establish(h *handshake) {
 	func() {
 		defer drain.started(c)
 		defer s.started(c) // also if a wrapper's Write ends the goroutine
-		c.Start()
+		c.StartAfter(time.Since(begin))
 	}()
 	if why := c.WhyNot(); why != "" {
 		(*serverHandler)(s).Unparkable(c, why)

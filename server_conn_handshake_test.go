@@ -216,3 +216,17 @@ func TestListenerThatAsks(t *testing.T) {
 	s.Stop()
 	<-served
 }
+
+// TestOneConnectionTimeout: handshake and preface have the time of ConnectionTimeout together.
+func TestOneConnectionTimeout(t *testing.T) {
+	eachHandshake(t, func() { time.Sleep(100 * time.Second) }, func(t *testing.T, s *grpc.Server, conn net.Conn) {
+		begin := time.Now()
+		if _, err := io.Copy(io.Discard, conn); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took < 120*time.Second || took > 140*time.Second {
+			t.Errorf("a silent client keeps its connection for %v", took)
+		}
+		s.Stop()
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -203,4 +204,44 @@ func TestServerChannelz(t *testing.T) {
 	if channelz.SocketByID(sockets[0].ID) != nil {
 		t.Error("the connection is still there")
 	}
+}
+
+// TestNothingIsLoggedAfterTheEnd: behind net/http, which sends headers in any case, and where a handler exits.
+func TestNothingIsLoggedAfterTheEnd(t *testing.T) {
+	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
+		return
+	}
+	for name, start := range map[string]func(*testing.T, *echo, ...ServerOption) *testServer{
+		"alone":           func(t *testing.T, e *echo, opts ...ServerOption) *testServer { return serve(t, e, opts...) },
+		"behind net/http": serveHTTP,
+	} {
+		for how, handle := range map[string]func() error{
+			"fails": func() error { return status.Error(codes.Aborted, "no") },
+			"exits": func() error { runtime.Goexit(); return nil },
+		} {
+			sink := &serverSink{ended: make(chan struct{}, 10)}
+			binarylog.SetSink(sink)
+			e := newEcho()
+			e.unary = func(context.Context, *text) (*text, error) { return nil, handle() }
+			e.stream = func(ServerStream) error { return handle() }
+			ts := start(t, e)
+			cc := newTestClient(t, ts.addr)
+			for kind, do := range map[string]func(context.Context, *ClientConn) error{
+				"unary":  func(ctx context.Context, cc *ClientConn) error { return call(ctx, cc, "x") },
+				"stream": downCall,
+			} {
+				if err := do(testContext(t), cc); err == nil {
+					t.Errorf("%s, %s, %s: no error", name, how, kind)
+				}
+				if _, types := sink.take(t); !strings.HasSuffix(types, " SERVER_TRAILER") {
+					t.Errorf("%s, %s, %s: %s", name, how, kind, types)
+				}
+			}
+			ts.Stop()
+			if _, types := sink.logged.take(); types != "" {
+				t.Errorf("%s, %s, behind the ends: %s", name, how, types)
+			}
+		}
+	}
+	binarylog.SetSink(nil)
 }

@@ -11,8 +11,8 @@ const poolingThreshold = 1 << 10
 // BufferPool lends byte slices. Implementations must be safe for concurrent use.
 type BufferPool interface {
 	// Get lends a slice of the given length. The contents are unspecified, because clearing a large slice
-	// costs as much as a copy: the caller has to overwrite them. The caller owns the slice and its header
-	// until it passes both to Put, directly or through [NewBuffer].
+	// costs as much as a copy: the caller has to overwrite them. The caller owns the slice, up to its capacity,
+	// and its header until it passes both to Put, directly or through [NewBuffer].
 	Get(length int) *[]byte
 	// Put gives back a slice that Get lent. The pool may hand it to somebody else at
 	// once, so that neither the array nor the header may be used any more.
@@ -38,7 +38,8 @@ func DefaultBufferPool() BufferPool {
 // A request gets the smallest size that holds it. A request larger than all of them,
 // or one for which that size would be wasteful (above 4 KiB and more than four times
 // the request), is allocated for itself and not kept. Each size keeps at most 32 MiB,
-// or one buffer if that is larger, and nothing beyond two garbage collections without use.
+// or one buffer if that is larger, and beyond that one buffer for each processor (GOMAXPROCS); nothing is kept
+// beyond two garbage collections without use.
 func NewTieredBufferPool(sizes ...int) BufferPool { return mem.NewTiered(sizes...) }
 
 // NewBinaryTieredBufferPool is like [NewTieredBufferPool] for sizes that are powers of

@@ -9,8 +9,9 @@
 //     a caller that needs zeroes writes them.
 //   - A request is served by an array near its size, or else by a plain
 //     allocation of just that size; see [Tiered].
-//   - What a pool keeps is bounded for each size, and all of it can be collected:
-//     an array that two collections in a row found unused is gone.
+//   - What a pool keeps is bounded for each size, up to the one array that sync.Pool has for each
+//     processor, which others do not get; and all of it can be collected: an array that two
+//     collections in a row found unused is gone.
 //   - How many buffers are lent can be read at any time; see [Stats].
 //   - All methods are safe for concurrent use.
 //

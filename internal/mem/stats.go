@@ -13,7 +13,7 @@ import "sync/atomic"
 type Stats struct {
 	Buffers   int64 // lent and not yet returned
 	Bytes     int64 // the capacity of those
-	Kept      int64 // bytes that wait for reuse; collections only lower the real figure
+	Kept      int64 // bytes that wait for reuse; collections lower the real figure, and each processor may have one array more
 	Allocated int64 // how many buffers had to be allocated since the pool exists
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"syscall"
+	"time"
 
 	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/readyreader"
@@ -41,9 +42,12 @@ func (c *ServerConfig) SetSocketOptions(raw net.Conn) {
 }
 
 // Start begins to read. No method of the handler is called before that, but ConnClosed and ConnTold if Close is.
-func (s *Server) Start() {
+func (s *Server) Start() { s.StartAfter(0) }
+
+// StartAfter is Start for a connection whose handshake took spent of the time that HandshakeTimeout allows for both.
+func (s *Server) StartAfter(spent time.Duration) {
 	s.special.age.start()
-	s.conn.Start()
+	s.conn.StartAfter(spent)
 }
 
 // Peer returns the other end. Its fields must not be changed.

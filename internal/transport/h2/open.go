@@ -13,7 +13,10 @@ import (
 
 // Start sends the preface and begins to read, on a goroutine of its own. Drain and Retire may be called
 // before it: what they send follows the preface.
-func (c *Conn) Start() {
+func (c *Conn) Start() { c.StartAfter(0) }
+
+// StartAfter is Start for a connection on which spent has passed already of the time that the preface may take.
+func (c *Conn) StartAfter(spent time.Duration) {
 	c.wire.CountIn((*locked)(c).total())
 	if c.tracer() != nil {
 		c.traceOpen()
@@ -30,6 +33,7 @@ func (c *Conn) Start() {
 	}
 	c.initParking() // with the lock held: Close may come from now on, and looks at the handle
 	if t := l.core.Config().PrefaceTimeout; t > 0 {
+		t = max(t-spent, 1)
 		left := true
 		defer func() {
 			if left { // a wrapper's SetReadDeadline has ended the goroutine
