@@ -110,15 +110,25 @@ func (cc *ClientConn) ResetConnectBackoff() { cc.channel.ResetConnectBackoff() }
 // Close returns once the balancer has been closed, so a balancer must not call it. It returns an
 // error if the channel is closed already.
 func (cc *ClientConn) Close() error {
-	if !cc.channel.Close() {
+	open := true // unless the channel says otherwise: code of the program may leave its Close by a panic or Goexit
+	defer func() {
+		if open {
+			cc.end()
+		}
+	}()
+	if open = cc.channel.Close(); !open {
 		return ErrClientConnClosing
 	}
+	return nil
+}
+
+// end does what remains to be done when the channel is closed.
+func (cc *ClientConn) end() {
 	defer cc.channel.Node().Close()
 	if cc.unwatch != nil {
 		defer cc.unwatch()
 	}
 	cc.streams.cancelAll(ErrClientConnClosing)
-	return nil
 }
 
 // cancelAll ends all streams with err, and lets no other begin.

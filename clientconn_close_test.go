@@ -4,6 +4,7 @@ package grpc
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -143,6 +144,37 @@ func TestHandlerClosesItsChannel(t *testing.T) {
 		cc.Close()
 		if len(told) != 0 {
 			t.Error("the handler is told twice")
+		}
+	}
+}
+
+// TestCloseByLeavingResolver: what a channel has ends also if its resolver's Close, which the program wrote, ends the
+// goroutine or panics.
+func TestCloseByLeavingResolver(t *testing.T) {
+	for name, leave := range map[string]func(){"Goexit": runtime.Goexit, "panic": func() { panic("no") }} {
+		ts := serve(t, newEcho())
+		r := manualTarget(ts.addr)
+		r.CloseCallback = leave
+		cc := newTestClient(t, "test:///x", WithResolvers(r))
+		st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			defer func() { _ = recover() }()
+			_ = cc.Close()
+		}()
+		within(t, left, "the end of Close")
+		wantCode(t, name, st.RecvMsg(new(text)), codes.Canceled)
+		waitUntil(t, "the connections' end", func() bool {
+			ts.mu.Lock()
+			defer ts.mu.Unlock()
+			return ts.openConns() == 0
+		})
+		if err := cc.Close(); err != ErrClientConnClosing {
+			t.Errorf("%s: the second Close: %v", name, err)
 		}
 	}
 }

@@ -103,15 +103,19 @@ func (b *balancerWrapper) isClosed() bool {
 // one, to the policy. The subchannel's producers are closed before the report.
 func (b *balancerWrapper) tell(sub *Subchannel, s balancer.SubConnState) {
 	b.calls.Go(func() {
+		defer b.report(sub, s) // also if a producer's end leaves by a panic or Goexit
 		sub.producers.close()
-		if b.isClosed() || sub.silent {
-			return
-		}
-		sub.silent = s.ConnectivityState == connectivity.Shutdown
-		if listener := sub.listener; listener != nil {
-			listener(s)
-			return
-		}
-		b.policy.UpdateSubConnState(sub, s)
 	})
+}
+
+func (b *balancerWrapper) report(sub *Subchannel, s balancer.SubConnState) {
+	if b.isClosed() || sub.silent {
+		return
+	}
+	sub.silent = s.ConnectivityState == connectivity.Shutdown
+	if listener := sub.listener; listener != nil {
+		listener(s)
+		return
+	}
+	b.policy.UpdateSubConnState(sub, s)
 }

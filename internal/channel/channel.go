@@ -88,9 +88,7 @@ func (ch *Channel) Close() bool {
 	for i, l := range links { // before the balancer, or anything else, closes l: handlers are told before Close returns
 		ends[i] = l.claimEnd()
 	}
-	closed, left := parts.close()
-	closeAll(links, left, ends)
-	if closed != nil {
+	if closed := parts.closeAnd(func(left []*Link) { closeAll(links, left, ends) }); closed != nil {
 		<-closed
 	}
 	return true
@@ -125,18 +123,33 @@ func (ch *Channel) detach() activeParts {
 	return p
 }
 
-// close returns a channel that is closed when the balancer's Close has returned, or nil if there is
-// no balancer, and the connections that are left, which the caller retires.
-func (p activeParts) close() (closed <-chan struct{}, left []*Link) {
-	p.selector.end()
+// closeAnd closes the parts, and then calls then with the connections that are left, to be retired. All of that happens
+// also if code of the program, such as the resolver's Close, leaves by a panic or ends the goroutine. The channel that
+// closeAnd returns is closed when the balancer's Close has returned; it is nil if there is no balancer.
+func (p activeParts) closeAnd(then func(left []*Link)) (closed <-chan struct{}) {
+	var left []*Link
+	defer func() { then(left) }()
+	defer tearDownAll(p.subConns, &left)
 	if p.resolver != nil {
-		p.resolver.close()
-		closed = p.balancer.close()
+		defer func() { closed = p.balancer.close() }()
+		defer p.resolver.close()
 	}
-	for _, sub := range p.subConns {
-		left = append(left, sub.tearDown()...)
+	p.selector.end()
+	return closed
+}
+
+// tearDownAll tears down the subchannels, and adds their connections to left.
+func tearDownAll(subs []*Subchannel, left *[]*Link) {
+	defer func() {
+		if len(subs) > 0 { // a producer has left by a panic or Goexit
+			tearDownAll(subs, left)
+		}
+	}()
+	for len(subs) > 0 {
+		sub := subs[0]
+		subs = subs[1:]
+		sub.tearDown(left)
 	}
-	return closed, left
 }
 
 // enterIdle gives up the resolver, the balancer and the connections; leaveIdle makes new ones.
@@ -149,11 +162,12 @@ func (ch *Channel) enterIdle() {
 	}
 	parts := ch.detach()
 	ch.mu.Unlock()
-	_, left := parts.close() // from here on the balancer can't change the picker or the state
-	ch.picks.set(nil)
-	ch.setState(connectivity.Idle)
-	ch.node.Trace(channelz.Info, "Channel entering idle mode", nil)
-	ch.retireApart(left, nil)
+	parts.closeAnd(func(left []*Link) { // from here on the balancer can't change the picker or the state
+		ch.picks.set(nil)
+		ch.setState(connectivity.Idle)
+		ch.node.Trace(channelz.Info, "Channel entering idle mode", nil)
+		ch.retireApart(left, nil)
+	})
 }
 
 // leaveIdle builds the resolver and the balancer. If the resolver can't be built, the channel acts

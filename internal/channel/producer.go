@@ -70,7 +70,18 @@ func (s *producerSet) close() {
 	all := s.all
 	s.all = nil
 	s.mu.Unlock()
-	for _, p := range all {
+	endAll(all)
+}
+
+func endAll(all []*producer) {
+	defer func() {
+		if len(all) > 0 { // the end of one has left by a panic or Goexit
+			endAll(all)
+		}
+	}()
+	for len(all) > 0 {
+		p := all[0]
+		all = all[1:]
 		p.end()
 	}
 }

@@ -3,6 +3,8 @@
 package channel
 
 import (
+	"runtime"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc/balancer"
@@ -35,5 +37,33 @@ func TestProducerIncomparable(t *testing.T) {
 	sub.producers.close()
 	if b.built[0] != b.ended[0] {
 		t.Errorf("%d were built, %d ended", b.built[0], b.ended[0])
+	}
+}
+
+// leavingBuilder builds producers whose ends leave.
+type leavingBuilder struct {
+	n     int
+	ended *[]int
+}
+
+func (b leavingBuilder) Build(any) (balancer.Producer, func()) {
+	return nil, func() {
+		*b.ended = append(*b.ended, b.n)
+		runtime.Goexit()
+	}
+}
+
+// TestLeavingProducers: each producer ends once, and a subchannel's state is reported, also if their ends leave.
+func TestLeavingProducers(t *testing.T) {
+	var ended []int
+	told := make(chan struct{})
+	sub := &Subchannel{ch: &Channel{owner: nobody{}}, listener: func(balancer.SubConnState) { close(told) }}
+	for n := range 3 {
+		_, _ = sub.GetOrBuildProducer(leavingBuilder{n, &ended})
+	}
+	(&balancerWrapper{}).tell(sub, balancer.SubConnState{})
+	<-told
+	if !slices.Equal(ended, []int{0, 1, 2}) {
+		t.Errorf("ended %v", ended)
 	}
 }

@@ -267,22 +267,21 @@ func (sub *Subchannel) dropLocked() (more []*Link) {
 	return sub.disbandLocked()
 }
 
-// tearDown shuts down a subchannel that is not in the channel's list any more, and returns its connections, which the
-// caller retires. RPCs on them go on.
-func (sub *Subchannel) tearDown() []*Link {
+// tearDown shuts down a subchannel that is not in the channel's list any more, and adds its connections to left,
+// which the caller retires. RPCs on them go on.
+func (sub *Subchannel) tearDown(left *[]*Link) {
 	sub.mu.Lock()
 	if sub.state == connectivity.Shutdown {
 		sub.mu.Unlock()
-		return nil
+		return
 	}
-	links := sub.resignLocked()
+	*left = append(*left, sub.resignLocked()...)
 	sub.abandonLocked()
 	sub.setStateLocked(connectivity.Shutdown, nil)
 	sub.mu.Unlock()
 	sub.unfollowScale()
+	defer sub.node.Close()
 	sub.producers.close()
-	sub.node.Close()
-	return links
 }
 
 // resignLocked removes all connections from the subchannel and returns them. The caller retires them,

@@ -23,7 +23,9 @@ func (sub *Subchannel) Connect() {
 // Shutdown implements balancer.SubConn.
 func (sub *Subchannel) Shutdown() {
 	sub.ch.removeSubConn(sub)
-	sub.ch.retireApart(sub.tearDown(), nil)
+	var left []*Link
+	defer func() { sub.ch.retireApart(left, nil) }() // also if a producer's end leaves by a panic or Goexit
+	sub.tearDown(&left)
 }
 
 // GetOrBuildProducer implements balancer.SubConn.

@@ -4,6 +4,7 @@ package channel
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
@@ -51,11 +52,19 @@ func (sub *Subchannel) startHealthCheckLocked(l *Link) bool {
 	return true
 }
 
+var errWatchLeft = errors.New("the health check's goroutine has ended")
+
 // watch starts a watch on l, and returns the function that ends it.
 func (sub *Subchannel) watch(l *Link, watch healthcheck.Func, service string, report func(connectivity.State, error)) context.CancelFunc {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()
+		returned := false
+		defer func() {
+			if !returned && ctx.Err() == nil { // code of the program, such as credentials, has ended the goroutine
+				report(connectivity.TransientFailure, errWatchLeft)
+			}
+		}()
 		err := watch(ctx, healthcheck.Params{
 			Service: service,
 			Report:  report,
@@ -63,6 +72,7 @@ func (sub *Subchannel) watch(l *Link, watch healthcheck.Func, service string, re
 				return sub.ch.owner.HealthStream(ctx, l, method)
 			},
 		})
+		returned = true
 		if err != nil {
 			sub.node.Trace(channelz.Error, "health check: "+err.Error(), nil)
 			logger.Infof("%s: health check of %s: %v", sub.ch.Name, l.addr.Addr, err)
