@@ -5,6 +5,7 @@ package h2
 import (
 	"time"
 
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/transport/h2/frame"
 	"google.golang.org/grpc/internal/transport/h2/protocol"
 )
@@ -60,6 +61,9 @@ func (r *reader) waitForBudget(id uint32) error {
 
 // block returns the channel on which the reader will be woken when the core asks for WakeReader.
 func (r *reader) block(c *locked) <-chan struct{} {
+	if c.core.Config().Keepalive.Interval > 0 {
+		r.lastRead.Store(clock.Now()) // that we read nothing from now on is not the peer's fault, while it takes output
+	}
 	if r.in.act.wake == nil {
 		r.in.act.wake = make(chan struct{}, 1)
 	}

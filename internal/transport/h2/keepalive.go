@@ -116,8 +116,8 @@ func (c *Conn) checkKeepalive() {
 		return
 	}
 	now := clock.Now()
-	if l.core.ReaderBlocked() {
-		l.lastRead.Store(now) // that we read nothing now is not the peer's fault
+	if l.core.ReaderBlocked() && !l.core.OverBudget(true) {
+		l.lastRead.Store(now) // the reader waits for handlers, for a moment
 	}
 	verdict, next := l.keepalive.state.Check(&l.core.Config().Keepalive, now, l.lastRead.Load(), l.core.OpenStreams())
 	switch verdict {

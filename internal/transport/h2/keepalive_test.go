@@ -160,22 +160,36 @@ func TestSlowSkipIsAlive(t *testing.T) {
 	}
 }
 
-// A connection that we don't read for a while has no dead peer.
+// A connection that we don't read for a while has no dead peer, as long as the peer takes our output.
 func TestHeldUpIsAlive(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{
-			Keepalive: protocol.Keepalive{Interval: 10 * time.Second, Timeout: 2 * time.Second},
-		}})
-		p.nc.in.set(func() { p.nc.in.limit = 1000 }) // the socket takes no more answers
-		p.send(p.request(1, true), bytes.Repeat(ping("12345678"), 4*protocol.MaxReplies), p.request(3, true))
-		time.Sleep(time.Hour)
-		p.wantTold("opened 1 :method=POST :path=/x end")
-		for range 100 {
-			p.frames()
-			p.settle()
-		}
-		p.wantTold("opened 3 :method=POST :path=/x end")
-	})
+	for _, takes := range []bool{true, false} {
+		bubble(t, func(t *testing.T) {
+			p := newPeer(t, protocol.Server, peerConfig{Config: protocol.Config{
+				Keepalive: protocol.Keepalive{Interval: 10 * time.Second, Timeout: 2 * time.Second},
+			}})
+			p.nc.in.set(func() { p.nc.in.limit = 1000 }) // the socket takes no more answers
+			p.send(p.request(1, true), bytes.Repeat(ping("12345678"), 20*protocol.MaxReplies), p.request(3, true))
+			p.wantTold("opened 1 :method=POST :path=/x end")
+			if !takes {
+				time.Sleep(11 * time.Second)
+				p.wantTold()
+				time.Sleep(2 * time.Second)
+				p.settle()
+				p.wantTold("closed: "+noAnswer, "abort 1 "+noAnswer)
+				return
+			}
+			for round := range 15 {
+				if round < 14 {
+					time.Sleep(11 * time.Second)
+				}
+				for range 12 {
+					p.frames()
+					p.settle()
+				}
+			}
+			p.wantTold("opened 3 :method=POST :path=/x end")
+		})
+	}
 }
 
 // Connections whose keepalive is hours away have no timer of their own, and leave
