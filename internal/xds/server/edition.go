@@ -22,17 +22,14 @@ func (e *edition) complete() bool {
 	return true
 }
 
-// uses reports whether a chain of the edition uses the routes. The edition may be nil.
-func (e *edition) uses(r *routes) bool {
+// addRoutes adds the routes of the edition's chains to used. The edition may be nil.
+func (e *edition) addRoutes(used map[*routes]bool) {
 	if e == nil {
-		return false
+		return
 	}
 	for _, c := range e.chains {
-		if c.router.routes == r {
-			return true
-		}
+		used[c.router.routes] = true
 	}
-	return false
 }
 
 // addLocked adds a connection to the edition.

@@ -36,8 +36,11 @@ func (l *Listener) replaceLocked(e *edition) {
 
 // dropRoutesLocked ends the watches of the RouteConfigurations that neither edition uses.
 func (l *Listener) dropRoutesLocked() {
+	used := make(map[*routes]bool)
+	l.current.addRoutes(used)
+	l.next.addRoutes(used)
 	for name, r := range l.routes {
-		if !l.current.uses(r) && !l.next.uses(r) {
+		if !used[r] {
 			r.cancel()
 			delete(l.routes, name)
 		}
