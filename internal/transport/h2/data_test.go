@@ -164,6 +164,9 @@ func TestPromisedRoom(t *testing.T) {
 		}
 		p.send(settings(4, 0))
 		p.want("SETTINGS ack")
+		if !s.CallRoom(nil, false) { // another may ask before it sends
+			t.Error("what was promised is gone")
+		}
 		for i, wait := range []bool{false, true} {
 			f := message("y")
 			if room, err := s.Offer(&f); err != nil || (room != nil) != wait {
@@ -171,6 +174,42 @@ func TestPromisedRoom(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRoomOfTheConnection: a sender that waits because of what all streams have queued is told when others have sent or
+// lost theirs, though nothing moves on its own stream.
+func TestRoomOfTheConnection(t *testing.T) {
+	for name, end := range map[string]func(p *testPeer, id uint32){
+		"reset": func(p *testPeer, id uint32) { p.send(rst(id, http2.ErrCodeCancel)) },
+		"sent":  func(p *testPeer, id uint32) { p.send(window(0, 1<<20), window(id, 1<<20)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPeer(t, protocol.Client, peerConfig{Config: protocol.Config{MaxHeld: 1 << 20}, settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 65535}}})
+				s := p.open(message(strings.Repeat("x", 65535+1000)))
+				for range 4 {
+					p.open(message(strings.Repeat("x", 100<<10)))
+				}
+				f := message("y")
+				room, _ := s.Offer(&f)
+				if room == nil {
+					t.Fatal("room for more")
+				}
+				for id := uint32(3); id <= 9; id += 2 {
+					end(p, id)
+				}
+				p.settle()
+				select {
+				case <-room:
+				default:
+					t.Fatal("nobody is told that there is room")
+				}
+				if again, err := s.Offer(&f); again != nil || err != nil {
+					t.Fatal("no room", err)
+				}
+			})
+		})
+	}
 }
 
 // TestRoom: there is less of it while the peer's window for the stream is shut.

@@ -60,6 +60,20 @@ func (c *Conn) encode(s *Stream, f *Frames, uncopied int) error {
 	return nil
 }
 
+// ease wakes the senders that wait although their streams have room, when the connection has it again. Whatever lowers
+// what is queued calls it.
+func (c *Conn) ease() {
+	if c.streams.waits&sendersWait == 0 || int64(c.streams.queued) >= c.out.cfg.maxQueued() {
+		return
+	}
+	c.streams.waits &^= sendersWait
+	for s := range c.streams.byID.all() {
+		if s.pending != nil && !c.Full(s) {
+			s.pending.signalSpace()
+		}
+	}
+}
+
 // Full reports whether a sender should wait before it queues more on s.
 func (c *Conn) Full(s *Stream) bool { return c.streams.isFull(s, c.out.cfg.maxQueued()) }
 
@@ -184,6 +198,7 @@ func (c *Conn) Take(uncopied int) (p Parcel, ok bool) {
 		c.out.buf.Free(c.out.cfg.Pool)
 	} else {
 		c.fill(uncopied)
+		c.ease()
 	}
 	if c.out.buf.empty() {
 		c.out.token = tokenFree

@@ -34,6 +34,7 @@ func (c *Conn) abandon(s *Stream, ev streamEvent) {
 // the handler of s still runs: then HandlerDone does so.
 func (c *Conn) forget(s *Stream) {
 	c.streams.stop(s, c.out.cfg.Pool)
+	c.ease()
 	if !c.streams.remove(s) {
 		return
 	}

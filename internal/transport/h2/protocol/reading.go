@@ -61,16 +61,16 @@ func (c *Conn) Unpark() hpack.Kept {
 
 // BlockReader says that the reader waits. From now on WakeReader is asked for, once, when less may be
 // queued or fewer handlers may run.
-func (c *Conn) BlockReader() { c.streams.blocked = true }
+func (c *Conn) BlockReader() { c.streams.waits |= readerWaits }
 
 // ReaderBlocked reports whether the reader still waits after BlockReader.
-func (c *Conn) ReaderBlocked() bool { return c.streams.blocked }
+func (c *Conn) ReaderBlocked() bool { return c.streams.waits&readerWaits != 0 }
 
 // EndWait ends the wait that BlockReader began. It returns false if that wait is over: WakeReader was
 // asked for.
 func (c *Conn) EndWait() bool {
-	was := c.streams.blocked
-	c.streams.blocked = false
+	was := c.ReaderBlocked()
+	c.streams.waits &^= readerWaits
 	return was
 }
 

@@ -107,6 +107,7 @@ func (c *Conn) ended(s *Stream) EndKind {
 	case c.streams.side.stopsAtEnd():
 		s.on(sendReset) // nothing is sent from here on; GiveUp tells the peer
 		c.streams.stop(s, c.out.cfg.Pool)
+		c.ease()
 		return EndedEarly
 	}
 	return EndedHalf

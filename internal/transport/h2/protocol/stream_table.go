@@ -20,7 +20,7 @@ type streamTable struct {
 	maxLocal  uint32  // how many streams we may have open: the peer's setting
 	granted   uint32  // places promised to waiters that have not taken them yet
 	side      Side    // our side; immutable
-	blocked   bool    // the reader waits until a handler returns or less is queued: see BlockReader; it fills a gap
+	waits     waits   // who waits for less to be queued; it fills a gap
 	misled    uint16  // waiters that were woken and found no place, since the peer's last SETTINGS
 	queued    uint32  // bytes of DATA that wait on all streams, modulo 2^32; it stands here to fill a gap
 

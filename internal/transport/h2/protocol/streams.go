@@ -18,6 +18,14 @@ type streams struct {
 	handlers  handlers
 }
 
+// waits says who waits for less to be queued on the connection.
+type waits uint8
+
+const (
+	readerWaits waits = 1 << iota // the reader, or for a handler to return: see BlockReader
+	sendersWait                   // senders may, on streams that have room of their own: see isFull
+)
+
 // begin puts s, which opener opens, into the table.
 func (t *streams) begin(s *Stream, id uint32, opener Side, windows *flow.Windows) {
 	s.id, s.opener = id, opener
@@ -63,7 +71,14 @@ func (t *streams) isFull(s *Stream, bound int64) bool {
 	if q == nil || q.size == 0 {
 		return false
 	}
-	return q.size >= SendBuffer || q.size >= ShutBuffer && s.out.Window() == 0 || int64(t.queued) >= bound
+	if q.size >= SendBuffer || q.size >= ShutBuffer && s.out.Window() == 0 {
+		return true
+	}
+	if int64(t.queued) >= bound {
+		t.waits |= sendersWait
+		return true
+	}
+	return false
 }
 
 // LoseStreams ends all streams, because their connection has ended. It returns them.
