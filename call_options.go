@@ -356,6 +356,9 @@ func (c *callInfo) applyAccept(o acceptOption) error {
 	value := strings.Join(slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 		return n == encoding.Identity
 	}), ",")
+	if value == "" { // without a list a server may take it that the client can read all that it has
+		value = encoding.Identity
+	}
 	c.accept = &value
 	return nil
 }

@@ -510,7 +510,7 @@ func TestAcceptedCompressors(t *testing.T) {
 	for _, tt := range []struct {
 		names []string
 		want  string
-	}{{[]string{"gzip", encoding.Identity}, "gzip"}, {nil, ""}} {
+	}{{[]string{"gzip", encoding.Identity}, "gzip"}, {nil, "identity"}, {[]string{encoding.Identity}, "identity"}} {
 		out := new(text)
 		if err := cc.Invoke(testContext(t), unaryMethod, new(text), out, accepting{names: tt.names}); err != nil {
 			t.Error(err)

@@ -328,7 +328,7 @@ func (s *Server) codecOf(st servedCall) encoding.CodecV2 {
 	if c := codecFor(st.ContentSubtype()); c != nil {
 		return c
 	}
-	logger.Warningf("Unsupported codec %q of %s. Defaulting to \"proto\" for now.", st.ContentSubtype(), st.Method())
+	logger.Warningf("Unsupported codec %q of %s. Defaulting to \"proto\" for now.", transport.Quoted(st.ContentSubtype()), transport.Quoted(st.Method()))
 	return codecFor("")
 }
 

@@ -146,10 +146,10 @@ func TestAcceptCompressors(t *testing.T) {
 	client, stop := start(t, grpc.EmptyServerOption{})
 	defer stop()
 	for want, opts := range map[string][]grpc.CallOption{
-		"gzip":  {experimental.AcceptCompressors("gzip")},
-		"gzip ": nil, // the default
-		"":      {experimental.AcceptCompressors()},
-		" ":     {experimental.AcceptCompressors("identity")},
+		"gzip":      {experimental.AcceptCompressors("gzip")},
+		"gzip ":     nil, // the default
+		"identity":  {experimental.AcceptCompressors()},
+		"identity ": {experimental.AcceptCompressors("identity")},
 	} {
 		resp, err := client.UnaryCall(testContext(t), &testpb.SimpleRequest{}, opts...)
 		if err != nil || resp.Username != strings.TrimSpace(want) {

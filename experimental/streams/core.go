@@ -99,9 +99,7 @@ func (c *core) Run() {
 		defer func() { c.abandon(err) }() // also if Recover does so
 		if c.opts.Recover != nil {
 			if value := recover(); value != nil {
-				if e := c.opts.Recover(value); e != nil {
-					err = asStatus(e)
-				}
+				err = c.recovered(value)
 			}
 		}
 	}()
@@ -296,9 +294,25 @@ func (c *core) leave(err error) {
 // abandon ends a stream whose callback has not returned.
 func (c *core) abandon(err error) {
 	c.drop(err)
-	if !c.told {
-		c.conclude()
+	if c.told {
+		return
 	}
+	if c.opts.Recover != nil {
+		defer func() {
+			if value := recover(); value != nil { // of OnDone; the RPC is over, so nobody is told what Recover returns
+				_ = c.opts.Recover(value)
+			}
+		}()
+	}
+	c.conclude()
+}
+
+// recovered returns what the RPC ends with when a callback has panicked.
+func (c *core) recovered(value any) error {
+	if err := c.opts.Recover(value); err != nil {
+		return asStatus(err)
+	}
+	return errPanic
 }
 
 // drop ends what abandon leaves: the sending side, or the receiving side where only that goes on.

@@ -115,8 +115,10 @@ func (a *afd) wait(tokens []uint64) (int, error) {
 		switch {
 		case err != nil:
 			a.mu.Lock()
-			a.failed = true
-			a.mu.Unlock()
+			defer a.mu.Unlock()
+			if a.failed = true; a.closing {
+				a.giveUpLocked()
+			}
 			return 0, err
 		case n > 0:
 			return n, nil
@@ -172,12 +174,18 @@ func (a *afd) close() {
 	for p := range a.pending {
 		a.sys.cancel(p)
 	}
-	switch {
-	case !a.failed:
+	if a.failed {
+		a.giveUpLocked()
+	} else {
 		a.sys.stop()
-	case len(a.pending) == 0:
+	}
+}
+
+// giveUpLocked is called when wait has failed and close was called.
+func (a *afd) giveUpLocked() {
+	if len(a.pending) == 0 {
 		a.sys.free()
-	default:
+	} else {
 		abandoned.Store(a, nil)
 	}
 }

@@ -40,11 +40,15 @@ type pollInfo struct {
 	status    int32
 }
 
+// pollInfoSize is the size of an AFD_POLL_INFO: the system aligns it to 8 bytes also where Go does not.
+const pollInfoSize = 32
+
 // request is a poll as the system knows it, by the address of its first field. The system writes to it
 // until the poll has ended. A pending poll is kept reachable, and objects on the heap do not move.
 type request struct {
 	overlapped windows.Overlapped
 	info       pollInfo
+	_          [pollInfoSize - unsafe.Sizeof(pollInfo{})]byte
 	poll       *poll
 	device     *device
 }
@@ -128,8 +132,8 @@ func (q *queue) request(p *poll) error {
 		timeout: 1<<63 - 1, handles: 1,
 		handle: baseHandle(windows.Handle(p.fd)), events: pollEnds,
 	}
-	info, size := (*byte)(unsafe.Pointer(&r.info)), uint32(unsafe.Sizeof(r.info))
-	err = windows.DeviceIoControl(d.handle, ioctlPoll, info, size, info, size, nil, &r.overlapped)
+	info := (*byte)(unsafe.Pointer(&r.info))
+	err = windows.DeviceIoControl(d.handle, ioctlPoll, info, pollInfoSize, info, pollInfoSize, nil, &r.overlapped)
 	// Even if the poll has ended already, its end is reported on the queue.
 	if err != nil && err != windows.ERROR_IO_PENDING {
 		return os.NewSyscallError("DeviceIoControl", err)

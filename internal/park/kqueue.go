@@ -20,6 +20,7 @@ type kqueue struct {
 	mu     sync.Mutex
 	tokens map[int]uint64
 	gone   bool // no goroutine is in wait any more, or ever will be
+	closed bool // close was called
 }
 
 // kernelQueue is the system's side. Only next blocks, and is called by one goroutine.
@@ -64,8 +65,10 @@ func (k *kqueue) wait(tokens []uint64) (int, error) {
 		n, err := k.kernel.next(k.fds[:min(len(tokens), batch)])
 		if err != nil {
 			k.mu.Lock()
-			k.gone = true
-			k.mu.Unlock()
+			defer k.mu.Unlock()
+			if k.gone = true; k.closed {
+				k.kernel.free()
+			}
 			return 0, err
 		}
 		found, over := k.lookUp(k.fds[:n], tokens)
@@ -99,6 +102,7 @@ func (k *kqueue) lookUp(fds []int, tokens []uint64) (found int, over bool) {
 func (k *kqueue) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.closed = true
 	k.kernel.stop()
 	if k.gone {
 		k.kernel.free()

@@ -308,6 +308,29 @@ func TestBackendsCloseAfterFailure(t *testing.T) {
 	abandoned.Clear()
 }
 
+// The same where the wait fails only after close.
+func TestBackendsFailAfterClose(t *testing.T) {
+	kq := newFakeKqueue()
+	kq.open()
+	kq.backend.close()
+	kq.halt = false // the kernel loses that of close
+	if _, err := kq.backend.wait(make([]uint64, 1)); err != errNothing || !kq.freed {
+		t.Errorf("%v, freed %v", err, kq.freed)
+	}
+	d := newFakeDriver()
+	d.open()
+	d.backend.arm(1, 1, true)
+	d.backend.close()
+	d.ends, d.halt = nil, false
+	if _, err := d.backend.wait(make([]uint64, 1)); err != errNothing || d.freed {
+		t.Errorf("%v, freed %v", err, d.freed)
+	}
+	if _, kept := abandoned.Load(d.backend); !kept {
+		t.Error("the memory of a poll of which no end was told is not kept")
+	}
+	abandoned.Clear()
+}
+
 // An event comes once, until its filter is added again, though the end of the stream lasts.
 func TestOneShot(t *testing.T) {
 	k := newFakeKqueue()

@@ -26,7 +26,11 @@ func Whole(expr string) (*regexp.Regexp, error) {
 	if err := check(expr); err != nil { // without the parentheses added below: "a)(b" is not valid
 		return nil, err
 	}
-	return regexp.Compile(`\A(?:` + expr + `)\z`)
+	re, err := regexp.Compile(`\A(?:` + expr + `)\z`)
+	if err != nil { // a \Q without \E quotes the parenthesis
+		return regexp.Compile(`\A(?:` + expr + `\E)\z`)
+	}
+	return re, nil
 }
 
 // Part compiles an expression so that it matches if it matches any part of a text.

@@ -20,6 +20,9 @@ func TestWholeAndPart(t *testing.T) {
 		{"a", "a\n", false, true},
 		{"", "", true, true},
 		{".*", "é\xff", true, true},
+		{`\Qa.b`, "a.b", true, true}, // quoted to the end
+		{`\Qa.b`, "xa.b", false, true},
+		{`\Qa.b\E|c`, "c", true, true},
 	} {
 		whole, err := Whole(tt.expr)
 		if err != nil {

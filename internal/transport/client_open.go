@@ -49,7 +49,7 @@ func openError(ctx context.Context, err error) error {
 	var tooLarge *h2.ErrHeaderListTooLarge
 	switch {
 	case errors.As(err, &tooLarge):
-		return headerListError(tooLarge).Err()
+		return headerListError(tooLarge, "server").Err()
 	case errors.Is(err, h2.ErrNoPlace):
 		return ctx.Err()
 	default:

@@ -23,8 +23,9 @@ var (
 	errCompressLate = errors.New("transport: set send compressor called after headers sent or stream done")
 )
 
-func headerListError(e *h2.ErrHeaderListTooLarge) *status.Status {
-	return status.Newf(codes.Internal, "header list size to send violates the maximum size (%d bytes) set by server", e.Max)
+// headerListError is about the limit of the peer, "server" or "client".
+func headerListError(e *h2.ErrHeaderListTooLarge, peer string) *status.Status {
+	return status.Newf(codes.Internal, "header list size to send violates the maximum size (%d bytes) set by %s", e.Max, peer)
 }
 
 // malformed returns the error for a request or response that is malformed by RFC 9113 section 8.1.1.

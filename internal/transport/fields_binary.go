@@ -37,7 +37,7 @@ func (j *joined) add(b *h2.HeaderBlock, i int) error {
 		v := b.Value(i)
 		n, err := countValues(v)
 		if err != nil && b.Kind(i) != kindStatusDetails { // a status counts without its details
-			return &badBinary{name: string(b.Name(i)), err: err}
+			return &badBinary{name: grpcwire.Quoted(b.Name(i)), err: err}
 		}
 		if whole && f != nil {
 			if j.known == nil {

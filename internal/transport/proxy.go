@@ -203,7 +203,7 @@ func headLeft(head, more []byte) int {
 
 // isHead reports whether b ends with an empty line.
 func isHead(b []byte) bool {
-	return bytes.HasSuffix(b, []byte("\r\n\r\n")) || bytes.HasSuffix(b, []byte("\n\n"))
+	return bytes.HasSuffix(b, []byte("\n\r\n")) || bytes.HasSuffix(b, []byte("\n\n"))
 }
 
 // Tunnel asks the HTTP proxy at the other end of nc for a tunnel to addr, as ProxyDialer does.

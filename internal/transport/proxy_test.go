@@ -136,7 +136,7 @@ func TestProxyHeadEnds(t *testing.T) {
 	for _, tt := range []struct{ answer, head string }{
 		{"A\r\nB: c\r\n\r\nrest", "A\r\nB: c\r\n\r\n"},
 		{"A\nB: c\n\nrest\r\n\r\n", "A\nB: c\n\n"},
-		{"A\r\nB\n\r\n\n\n", "A\r\nB\n\r\n\n"},
+		{"A\r\nB\n\r\nrest", "A\r\nB\n\r\n"},
 		{"\n\n\n", "\n\n"},
 		{"\r\n\r\n\r\n\r\n", "\r\n\r\n"},
 		{"no end", "no end"},

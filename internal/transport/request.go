@@ -181,7 +181,7 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	v := b.Value(i)
 	kind := b.Kind(i)
 	if b.Flawed(i) || padded(v) && !isFree(kind) {
-		return malformed("malformed value of header field " + strconv.Quote(string(b.Name(i))))
+		return malformed("malformed value of header field " + strconv.Quote(grpcwire.Quoted(b.Name(i))))
 	}
 	if isPseudo(kind) && p.regular {
 		return malformed("a pseudo-header follows a regular field")
@@ -205,7 +205,7 @@ func (p *requestParser) field(b *h2.HeaderBlock, i int) error {
 	case kindAuthority:
 		return once(&p.authority, v, "a second :authority")
 	case kindStatus, kindUnknownPseudo, kindMalformed, kindConnection:
-		return malformed("header field " + strconv.Quote(string(b.Name(i))) + " in a request")
+		return malformed("header field " + strconv.Quote(grpcwire.Quoted(b.Name(i))) + " in a request")
 	case kindTE:
 		if !bytes.EqualFold(v, []byte(grpcwire.TETrailers)) {
 			return malformed("te is not \"trailers\"")
@@ -299,7 +299,7 @@ func (p *requestParser) tooLarge(b *h2.HeaderBlock) *request {
 		odd:         usual,
 		contentType: p.contentType, httpMethod: p.httpMethod,
 	}
-	if _, ok := grpcwire.ParseContentType(p.contentType); ok {
+	if _, ok := grpcwire.ParseContentType(p.contentType); ok || p.contentType == nil && string(p.httpMethod) == grpcwire.MethodPost { // it may be in the rest
 		p.odd.refusal = refused(http.StatusRequestHeaderFieldsTooLarge, st)
 	} else {
 		p.odd.refusal = p.unlikeGRPC(http.StatusRequestHeaderFieldsTooLarge, st)

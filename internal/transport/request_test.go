@@ -189,7 +189,11 @@ func TestRequestRules(t *testing.T) {
 			want: refused("431", "8", "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE"),
 		},
 		{
-			name: "too large headers of something else", fields: altered("content-type", "-", "x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120)),
+			name: "too large headers, the content type in what is lost", fields: altered("content-type", "-", "x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120), "content-type", "application/grpc"),
+			want: refused("431", "8", "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE"),
+		},
+		{
+			name: "too large headers of something else", fields: altered("content-type", "text/html", "x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120)),
 			want: refused("431", "8", "header list larger than announced in SETTINGS_MAX_HEADER_LIST_SIZE"), body: "header list larger",
 		},
 	} {

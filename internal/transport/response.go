@@ -61,16 +61,16 @@ func parseResponse(b *h2.HeaderBlock, end bool) (_ *response, err error) {
 		v := b.Value(i)
 		kind := b.Kind(i)
 		if isPseudo(kind) && (regular || kind != kindStatus) {
-			return r.malformedBy("pseudo-header " + string(b.Name(i)) + " is out of place"), nil
+			return r.malformedBy("pseudo-header " + grpcwire.Quoted(b.Name(i)) + " is out of place"), nil
 		}
 		regular = regular || !isPseudo(kind)
 		switch kind {
 		case kindStatus:
-			n, err := strconv.Atoi(string(v))
-			if err != nil || len(v) != 3 || r.httpStatus != 0 {
-				return r.malformedBy("malformed :status " + strconv.Quote(string(v))), nil
+			n, ok := httpStatus(v)
+			if !ok || r.httpStatus != 0 {
+				return r.malformedBy("malformed :status " + strconv.Quote(grpcwire.Quoted(v))), nil
 			}
-			r.httpStatus = int16(n)
+			r.httpStatus = n
 		case kindContentType:
 			r.contentType = value(b, i)
 			_, r.isGRPC = grpcwire.ParseContentType(v)
@@ -79,14 +79,14 @@ func parseResponse(b *h2.HeaderBlock, end bool) (_ *response, err error) {
 		case kindGRPCStatus, kindGRPCMessage, kindStatusDetails:
 			st.Add(unsafeString(b.Name(i)), value(b, i))
 		case kindMalformed, kindConnection:
-			return r.malformedBy("malformed header field " + strconv.Quote(string(b.Name(i)))), nil
+			return r.malformedBy("malformed header field " + strconv.Quote(grpcwire.Quoted(b.Name(i)))), nil
 		case kindContentLength:
 			if parseLength(&r.length, v) != nil {
 				return r.malformedBy("malformed content-length"), nil
 			}
 		}
 		if b.Flawed(i) || padded(v) && !isFree(kind) {
-			return r.malformedBy("malformed value of header field " + string(b.Name(i))), nil
+			return r.malformedBy("malformed value of header field " + grpcwire.Quoted(b.Name(i))), nil
 		}
 	}
 	premature := !end && r.isGRPC && st != (grpcwire.StatusFields{})
@@ -113,6 +113,20 @@ func parseResponse(b *h2.HeaderBlock, end bool) (_ *response, err error) {
 		b.SetMemo(r, &r.held)
 	}
 	return r, nil
+}
+
+// httpStatus parses a :status: three digits, from 100 on (RFC 9110, section 15).
+func httpStatus(v []byte) (n int16, ok bool) {
+	if len(v) != 3 || v[0] == '0' {
+		return 0, false
+	}
+	for _, c := range v {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int16(c-'0')
+	}
+	return n, true
 }
 
 // memory returns how many bytes of memory r takes, without its refs.

@@ -62,6 +62,8 @@ func TestResponseRules(t *testing.T) {
 		{"RST REFUSED_STREAM", [][]byte{rst(frame.RefusedStream)}, codes.Unavailable, "stream terminated by RST_STREAM with error code: REFUSED_STREAM"},
 		{"large headers", [][]byte{with("x1", strings.Repeat("x", 120), "x2", strings.Repeat("x", 120), "x3", strings.Repeat("x", 120))}, codes.Internal, ""},
 
+		{"8.1 a signed :status", [][]byte{head(":status", "+20", "content-type", "application/grpc"), ok}, codes.Internal, ""},
+		{"8.1 a :status below 100", [][]byte{head(":status", "099", "content-type", "application/grpc"), ok}, codes.Internal, ""},
 		{"8.1 :status in trailers", [][]byte{good, tail(":status", "200", "grpc-status", "0")}, codes.Internal, ""},
 		{"8.1 headers in the middle", [][]byte{good, good, ok}, codes.Internal, ""},
 		{"8.1 trailers without END_STREAM", [][]byte{good, data(message, false), head("grpc-status", "0")}, codes.Internal, ""},

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"math"
 	"sync"
 	"time"
 	"weak"
@@ -43,7 +44,7 @@ func (s *ServerStream) boundEnd() {
 		return
 	}
 	if left, open := s.h2.Unsent(); open {
-		host.ends.add(s, left, host.EndWait)
+		host.ends.add(s, left, min(host.EndWait, math.MaxInt64/2))
 	}
 }
 

@@ -105,7 +105,7 @@ func (s *ServerStream) Fate() error {
 	tooLarge := s.owner.tooLarge
 	s.mu.Unlock()
 	if tooLarge != nil {
-		return headerListError(tooLarge).Err()
+		return headerListError(tooLarge, "client").Err()
 	}
 	return s.sendError(err)
 }

@@ -236,7 +236,7 @@ func (s *ServerStream) sent(f *h2.Frames, err error) error {
 	case err == nil:
 		return nil
 	case tooLarge != nil:
-		return headerListError(tooLarge).Err()
+		return headerListError(tooLarge, "client").Err()
 	}
 	if cause := s.ctxErr(); cause != nil {
 		return s.sendError(cause)
@@ -273,7 +273,7 @@ func (s *ServerStream) headersDone(tooLarge *h2.ErrHeaderListTooLarge) {
 		if s.cold().trailer != nil {
 			s.mutableCold().trailer = nil
 		}
-		s.out = encodeStatus(headerListError(tooLarge))
+		s.out = encodeStatus(headerListError(tooLarge, "client"))
 		s.out.bare = true
 	}
 	s.headers = headersSent

@@ -5,6 +5,7 @@ package transport
 import (
 	"strconv"
 
+	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
@@ -17,7 +18,7 @@ func checkTrailers(b *h2.HeaderBlock) error {
 	for i := range b.Len() {
 		kind := b.Kind(i)
 		if isPseudo(kind) || kind == kindMalformed || kind == kindConnection || b.Flawed(i) {
-			return malformed("header field " + strconv.Quote(string(b.Name(i))) + " in trailers")
+			return malformed("header field " + strconv.Quote(grpcwire.Quoted(b.Name(i))) + " in trailers")
 		}
 	}
 	return nil

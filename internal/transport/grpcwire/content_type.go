@@ -62,15 +62,20 @@ func ContentType(subtype string) string {
 		}
 	}
 	v := ContentTypeGRPC + "+" + strings.ToLower(subtype)
-	rememberContentType(known, subtype, v)
+	if len(subtype) <= maxSubtype {
+		rememberContentType(known, subtype, v)
+	}
 	return v
 }
 
-// contentTypes is replaced, never written in place. It is bounded because a server
-// answers with the subtype its peer chose.
+// contentTypes is replaced, never written in place. It is bounded, as are the subtypes in it,
+// because a server answers with the subtype its peer chose.
 var contentTypes atomic.Pointer[map[string]string]
 
-const maxContentTypes = 32
+const (
+	maxContentTypes = 32
+	maxSubtype      = 64
+)
 
 func rememberContentType(known *map[string]string, subtype, v string) {
 	grown := map[string]string{}

@@ -4,6 +4,7 @@ package grpcwire
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -67,6 +68,12 @@ func TestContentType(t *testing.T) {
 			t.Fatalf("ContentType(%q) = %q", subtype, got)
 		}
 	}
+	long := strings.Repeat("a", maxSubtype+1)
+	contentTypes.Store(nil)
+	if got := ContentType(long); got != "application/grpc+"+long || contentTypes.Load() != nil {
+		t.Error("what a peer may make long is remembered")
+	}
+	ContentType("x")
 	if n := len(*contentTypes.Load()); n > maxContentTypes {
 		t.Errorf("%d names are remembered", n)
 	}

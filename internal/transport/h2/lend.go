@@ -4,6 +4,7 @@ package h2
 
 import (
 	"errors"
+	"net"
 
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
@@ -52,8 +53,8 @@ func (r *reader) lend() bool {
 
 // unparked is called when Park has failed with err.
 func (r *reader) unparked(err error) {
-	if errors.Is(err, park.ErrKicked) || errors.Is(err, park.ErrClosed) {
-		return // there is something to do: the reader goes on
+	if errors.Is(err, park.ErrKicked) || errors.Is(err, park.ErrClosed) || errors.Is(err, net.ErrClosed) {
+		return // there is something to do, or the program has closed the socket: the reader goes on
 	}
 	r.in.parks = false // from now on the reader waits in a read
 	if o, ok := r.handler.(ParkObserver); ok {

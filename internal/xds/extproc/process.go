@@ -209,11 +209,26 @@ func (p *process) finish() {
 	if abort == nil {
 		return
 	}
-	if !p.line.mu.TryLock() { // a goroutine is blocked in Send
+	switch {
+	case p.line.mu.TryLock():
+		p.part(abort)
+		p.line.mu.Unlock()
+	case p.config.Observe: // a goroutine is in Send, and what it sends is to arrive
+		p.lingerFor(p.config.Linger, abort)
+		go func() {
+			p.line.mu.Lock()
+			defer p.line.mu.Unlock()
+			if st := p.line.stream; st != nil {
+				_ = st.CloseSend()
+			}
+		}()
+	default: // a goroutine is in Send, where it may be blocked
 		abort()
-		return
 	}
-	defer p.line.mu.Unlock()
+}
+
+// part ends the sending side, and aborts the stream a while later. The caller holds the lock of the line.
+func (p *process) part(abort func()) {
 	if p.line.stream == nil {
 		return
 	}
@@ -222,9 +237,18 @@ func (p *process) finish() {
 	if p.config.Observe {
 		linger = p.config.Linger
 	}
+	p.lingerFor(linger, abort)
+}
+
+// lingerFor aborts the stream after d, unless it has ended by then.
+func (p *process) lingerFor(d time.Duration, abort func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.linger = time.AfterFunc(linger, abort)
+	select {
+	case <-p.received:
+	default:
+		p.linger = time.AfterFunc(d, abort)
+	}
 }
 
 // release frees what the process holds while the RPC goes on.

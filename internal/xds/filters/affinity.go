@@ -119,7 +119,7 @@ func (s *session) cookie(text string) string {
 	}
 	out := c.String()
 	if s.config.TTL > 0 {
-		out += fmt.Sprintf("; Max-Age=%d", s.config.TTL/time.Second)
+		out += fmt.Sprintf("; Max-Age=%d", max(s.config.TTL/time.Second, 1)) // 0 would drop the cookie
 	}
 	return out
 }

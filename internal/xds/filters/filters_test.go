@@ -179,7 +179,7 @@ func TestA55Config(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{``, `path: "/s"`, `name: "c" ttl { seconds: -1 }`} {
+	for _, text := range []string{``, `path: "/s"`, `name: "c" ttl { seconds: -1 }`, `name: "my session"`} {
 		if got, err := (Session{}).Parse(cookie(t, text)); err == nil {
 			t.Errorf("%s: %+v", text, got)
 		}
@@ -191,6 +191,16 @@ func TestA55Config(t *testing.T) {
 		c, err := Session{}.ParseOverride(message(t, &statefulv3.StatefulSessionPerRoute{}, text))
 		if err != nil || (Session{}).Client(httpfilter.Instance{Config: &SessionConfig{Cookie: "c"}, Override: c}) != nil {
 			t.Errorf("%s: %+v, %v", text, c, err)
+		}
+	}
+}
+
+// TestA55ShortTTL: an age of 0 seconds would drop the cookie.
+func TestA55ShortTTL(t *testing.T) {
+	for ttl, want := range map[time.Duration]string{1: "Max-Age=1", time.Second: "Max-Age=1", 2500 * time.Millisecond: "Max-Age=2"} {
+		s := session{config: &SessionConfig{Cookie: "c", Path: "/", TTL: ttl}}
+		if got := s.cookie("x"); !strings.HasSuffix(got, "; "+want) {
+			t.Errorf("%v: %s", ttl, got)
 		}
 	}
 }

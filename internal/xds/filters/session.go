@@ -5,6 +5,7 @@ package filters
 import (
 	"errors"
 	"fmt"
+	"net/http"
 
 	statefulv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/stateful_session/v3"
 	cookiev3 "github.com/envoyproxy/go-control-plane/envoy/extensions/http/stateful_session/cookie/v3"
@@ -70,6 +71,9 @@ func parseSession(in *statefulv3.StatefulSession) (httpfilter.Config, error) {
 	out := &SessionConfig{Cookie: c.GetName(), Path: c.GetPath()}
 	if out.Cookie == "" {
 		return nil, errors.New("session_state.typed_config.cookie.name: empty")
+	}
+	if (&http.Cookie{Name: out.Cookie}).String() == "" {
+		return nil, fmt.Errorf("session_state.typed_config.cookie.name: %q is not a name of cookies (RFC 6265)", out.Cookie)
 	}
 	if out.Path == "" {
 		out.Path = "/"

@@ -151,6 +151,14 @@ func TestA113Weights(t *testing.T) {
 	if got := p[0].EndpointWeights(sum); !reflect.DeepEqual(got, []uint32{one / 16, one / 16 * 3}) {
 		t.Error(got)
 	}
+	drains := Locality{Weight: 1, Endpoints: []Endpoint{{Weight: 1}, {Weight: 9, Health: Draining}}}
+	if got := drains.EndpointWeights(2); got[0] != one/2 || got[1] > one/2 {
+		t.Errorf("of one and one that drains: %v", got)
+	}
+	drains.Endpoints = drains.Endpoints[1:]
+	if got := drains.EndpointWeights(2); got[0] == 0 || got[0] > one/2 {
+		t.Errorf("of one that drains: %v", got)
+	}
 	if got := p[1].EndpointWeights(sum); got[1] != 1 || got[0] == 0 || got[0] > one/4*3 {
 		t.Error(got)
 	}

@@ -39,7 +39,7 @@ func readServerListener(c *Context, in *listenerv3.Listener) (out *ServerListene
 	if out.Address, err = socketAddress(in.GetAddress()); err != nil {
 		return nil, at("address", err)
 	}
-	p := chainParser{c: c, out: out, seen: make(map[string]bool)}
+	p := chainParser{c: c, out: out, seen: make(map[chainKey]bool)}
 	for i, f := range in.GetFilterChains() {
 		if err := p.add(f); err != nil {
 			return nil, atIndex("filter_chains", i, err)
@@ -60,7 +60,7 @@ func readServerListener(c *Context, in *listenerv3.Listener) (out *ServerListene
 type chainParser struct {
 	c     *Context
 	out   *ServerListener
-	seen  map[string]bool
+	seen  map[chainKey]bool
 	rules int
 }
 
@@ -124,13 +124,20 @@ func (p *chainParser) match(chain *FilterChain, in *listenerv3.FilterChainMatch)
 	return nil
 }
 
+// chainKey has all that a connection may match. The texts share the memory of the resource.
+type chainKey struct {
+	destination, source             netip.Prefix
+	sourceType                      sourceType
+	sourcePort                      uint16
+	port, transport, name, protocol string
+}
+
 // combine checks that the rule does not occur twice with any of the names and protocols. It
 // adds the rule to the index if a connection can match it.
 func (p *chainParser) combine(rule chainRule, m *chainMatch) error {
 	for _, name := range m.names {
 		for _, protocol := range m.protocols {
-			key := fmt.Sprint(rule.destination, rule.source, rule.sourceType, rule.sourcePort, " ", m.port, m.transport) +
-				"\x00" + name + "\x00" + protocol
+			key := chainKey{rule.destination, rule.source, rule.sourceType, rule.sourcePort, m.port, m.transport, name, protocol}
 			if p.seen[key] {
 				return errors.New("another chain, or this one, matches the same connections")
 			}

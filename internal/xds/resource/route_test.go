@@ -311,6 +311,25 @@ func TestA39Overrides(t *testing.T) {
 }
 
 // TestHeadersAreJoinedOnce: however many routes ask for a header of several values.
+// TestContentType: a server's RPC has one; that of a client's is what is going to be sent (A28).
+func TestContentType(t *testing.T) {
+	for want, r := range map[string]*Request{
+		"application/grpc+json": {Metadata: metadata.Pairs("content-type", "application/grpc+json")},
+		"application/grpc":      {Outgoing: outgoing{"content-type": {"x"}}},
+	} {
+		if got, ok := r.Header("content-type"); !ok || got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got, ok := (&Request{}).Header("content-type"); !ok || got != "application/grpc" {
+		t.Errorf("%q", got)
+	}
+}
+
+type outgoing metadata.MD
+
+func (o outgoing) Values(name string) []string { return o[name] }
+
 func TestHeadersAreJoinedOnce(t *testing.T) {
 	r := Request{Metadata: metadata.MD{"a": {"1", "2"}, "b": {"3", "4"}, "c": {"5"}}}
 	look := func() {
