@@ -24,7 +24,7 @@ type Info struct {
 // it. It should return quickly, because the RPC waits. Calls may be concurrent. It must
 // derive the context that it returns from ctx; that context becomes the RPC's. Once it has
 // ended, the handler no longer waits for the client: RecvMsg and SendMsg fail with its error
-// (behind net/http only RecvMsg does, and not on a stream that was handed over). A handler that goes on without waiting may still succeed. If it
-// returns an error, the server refuses the RPC: with the error's own status if it has one,
-// and with PermissionDenied otherwise.
+// (behind net/http only RecvMsg does), and a stream that was handed over ends. A handler
+// that goes on without waiting may still succeed. If it returns an error, the server refuses
+// the RPC: with the error's own status if it has one, and with PermissionDenied otherwise.
 type ServerInHandle func(ctx context.Context, info *Info) (context.Context, error)

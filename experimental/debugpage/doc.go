@@ -21,8 +21,8 @@
 // The page is also available as JSON, by the header "Accept: application/json" or by "format=json" in
 // the query. Times are in the format of RFC 3339, durations in nanoseconds, sizes in bytes.
 //
-// Lists are divided into pages of [Page.Rows]. A page asks only those connections that are on it, so it
-// is as quick with 100,000 connections as with ten.
+// Lists are divided into pages of [Page.Rows]. A page asks only those connections that are on it, so a list of
+// connections is as quick with 100,000 of them as with ten. With [Page.Servers], the list of RPCs goes over all.
 //
 // # What it costs
 //

@@ -12,7 +12,7 @@
 //     failed connection attempt, and backs off. The operating system has accepted the connection by
 //     then, as a server can refuse it in no other way, so it holds a descriptor for a moment.
 //   - An RPC over a limit fails with code ResourceExhausted. It reaches no handler, interceptor, tap or
-//     stats handler, and costs no goroutine. Clients don't retry it, unless their service config names
+//     stats handler, and costs no goroutine. (Behind net/http stats handlers are told of its connection.) Clients don't retry it, unless their service config names
 //     that code.
 //   - An RPC counts until its handler has returned. If its stream was handed over (package
 //     experimental/streams), it counts until its OnDone has returned.
@@ -41,7 +41,7 @@
 //   - IPv6 addresses count one by one: a client with a whole network has as many addresses.
 //   - Exempt lets health checks through when the server is full, so that it is not considered dead.
 //   - With package xds, pass the option to xds.NewGRPCServer. Connections that no Listener resource accepts
-//     are closed before they count. RPCs that match no route, or that a filter refuses, count until then.
+//     count until they are closed. RPCs that match no route, or that a filter refuses, count until then.
 //
 // All of this may change, or be removed, in a later release.
 package limits

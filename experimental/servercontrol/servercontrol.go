@@ -135,13 +135,14 @@ type RPC struct {
 	Method string // "/package.Service/Method"
 	Peer   *peer.Peer
 	Began  time.Time
-	Conn   uint64 // the ID of its connection; 0 behind net/http
+	Conn   uint64 // the ID of its connection; 0 behind net/http, or if the connection has ended
 }
 
 // RPCs returns the server's RPCs that are under way, oldest first.
-func (c *Control) RPCs() []RPC { return c.rpcs(func(*RPC) bool { return true }) }
+func (c *Control) RPCs() []RPC { return c.rpcs(func(any) bool { return true }) }
 
-func (c *Control) rpcs(wanted func(*RPC) bool) []RPC {
+// rpcs lists the RPCs of wanted connections, by their Links.
+func (c *Control) rpcs(wanted func(link any) bool) []RPC {
 	s := c.get()
 	if s == nil {
 		return nil
@@ -152,9 +153,8 @@ func (c *Control) rpcs(wanted func(*RPC) bool) []RPC {
 	}
 	var list []RPC
 	for _, r := range s.RPCs() {
-		rpc := RPC{Method: r.Method, Peer: r.Peer, Began: r.Began, Conn: ids[r.Conn]}
-		if wanted(&rpc) {
-			list = append(list, rpc)
+		if wanted(r.Conn) {
+			list = append(list, RPC{Method: r.Method, Peer: r.Peer, Began: r.Began, Conn: ids[r.Conn]})
 		}
 	}
 	slices.SortFunc(list, func(a, b RPC) int { return a.Began.Compare(b.Began) })
@@ -251,7 +251,7 @@ func (c *Conn) Status() Status { return Status(c.conn.Link.Status()) }
 
 // RPCs returns the connection's RPCs that are under way, oldest first.
 func (c *Conn) RPCs() []RPC {
-	return c.control.rpcs(func(r *RPC) bool { return r.Conn == c.conn.ID })
+	return c.control.rpcs(func(link any) bool { return link == c.conn.Link })
 }
 
 // Drain tells the client to begin no new RPCs on the connection, and returns at once. The connection closes

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -156,5 +157,31 @@ func TestWishControlOneConnection(t *testing.T) {
 	}
 	if _, err := first.Recv(); !errors.Is(err, io.EOF) {
 		t.Errorf("the stream of the drained connection ended with %v", err)
+	}
+}
+
+// TestRPCOutlivesItsConnection: a connection that has ended still tells which RPCs go on.
+func TestRPCOutlivesItsConnection(t *testing.T) {
+	var c servercontrol.Control
+	end := make(chan struct{})
+	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {
+		err := st.Send(&testpb.StreamingOutputCallResponse{})
+		<-end
+		return err
+	}}, c.Option())
+	defer close(end)
+	_, cc := s.Dial(t)
+	st := testservice.Begin(t, cc)
+	conn := c.Conns()[0]
+	conn.Close()
+	_, _ = st.Recv()
+	for len(c.Conns()) > 0 {
+		if t.Context().Err() != nil {
+			t.Fatal("the connection stays")
+		}
+		runtime.Gosched()
+	}
+	if rpcs := conn.RPCs(); len(rpcs) != 1 || rpcs[0].Conn != 0 {
+		t.Errorf("the connection has the RPCs %v", rpcs)
 	}
 }

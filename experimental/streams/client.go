@@ -20,7 +20,7 @@ import (
 type ClientCallbacks[Req, Res any] struct {
 	// OnMessage is called with each message. It owns m.
 	OnMessage func(c *Client[Req, Res], m *Res)
-	// OnReady is called when there is room again, after Send or TrySend found none. By then the
+	// OnReady is called when there is room again, after a message was refused or dropped for lack of it. By then the
 	// messages that waited in the queue have been sent.
 	OnReady func(c *Client[Req, Res])
 	// OnDone is the last call. err is nil if the RPC ended with success, and otherwise its status.

@@ -26,7 +26,7 @@ type ServerCallbacks[Req, Res any] struct {
 	// OnHalfClose is called after the client's last message. It is not called if the client does
 	// not stream.
 	OnHalfClose func(s *Server[Req, Res])
-	// OnReady is called when there is room again, after Send or TrySend found none. By then the
+	// OnReady is called when there is room again, after a message was refused or dropped for lack of it. By then the
 	// messages that waited in the queue have been sent.
 	OnReady func(s *Server[Req, Res])
 	// OnDone is the last call, for every stream that was handed over. err is nil if the RPC ended

@@ -117,15 +117,16 @@ type Subchannel struct {
 	silent      bool          // Shutdown was reported; only functions in owner.calls use it
 	producers   producerSet
 
-	mu      sync.Mutex
-	addrs   []resolver.Address // replaced as a whole, never changed
-	state   connectivity.State
-	current *Link              // the connection; the oldest, if there are several
-	cancel  context.CancelFunc // cancels the attempt to connect; nil while there is none
-	retries int                // failures since the last success
-	failure error              // the last failure
-	pause   *time.Timer        // ends TransientFailure
-	health  healthState
+	mu        sync.Mutex
+	addrs     []resolver.Address // replaced as a whole, never changed
+	state     connectivity.State
+	current   *Link              // the connection; the oldest, if there are several
+	cancel    context.CancelFunc // cancels the attempt to connect; nil while there is none
+	retries   int                // failures since the last success
+	failure   error              // the last failure
+	pause     *time.Timer        // ends TransientFailure
+	probation *time.Timer        // ends the time in which the connection's loss counts as a failure; nil: there is none
+	health    healthState
 }
 
 // scale is the state that only a subchannel needs that may have more than one connection (gRFC

@@ -23,13 +23,22 @@ func (sub *Subchannel) succeededLocked(l *Link) {
 		return
 	}
 	sub.young = true
-	time.AfterFunc(after, func() {
+	sub.endProbationLocked()
+	sub.probation = time.AfterFunc(after, func() {
 		sub.mu.Lock()
 		defer sub.mu.Unlock()
 		if sub.current == l {
 			sub.young, sub.retries = false, 0
 		}
 	})
+}
+
+// endProbationLocked lets go of what waits until a connection has lived for Options.StableAfter.
+func (sub *Subchannel) endProbationLocked() {
+	if sub.probation != nil {
+		sub.probation.Stop()
+		sub.probation = nil
+	}
 }
 
 // madeUnfitLocked is what succeededLocked is for a connection that was lost before it could be used.

@@ -262,6 +262,7 @@ func (sub *Subchannel) remove(l *Link) {
 // of them but the current one.
 func (sub *Subchannel) dropLocked() (more []*Link) {
 	sub.current = nil
+	sub.endProbationLocked()
 	sub.exposeLocked()
 	sub.stopHealthCheckLocked()
 	return sub.disbandLocked()
