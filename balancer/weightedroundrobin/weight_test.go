@@ -173,8 +173,13 @@ func TestOneOfTwoReadyGoes(t *testing.T) {
 		state connectivity.State
 		want  *balancer.SubConn
 	}{
-		{&a, connectivity.Ready, &a}, {&b, connectivity.Ready, &b}, {&b, connectivity.Shutdown, &a},
-		{&b, connectivity.Ready, &b}, {&a, connectivity.Idle, &b}, {&a, connectivity.Connecting, &b}, {&b, connectivity.Idle, nil},
+		{&a, connectivity.Ready, &a},
+		{&b, connectivity.Ready, &b},
+		{&b, connectivity.Shutdown, &a},
+		{&b, connectivity.Ready, &b},
+		{&a, connectivity.Idle, &b},
+		{&a, connectivity.Connecting, &b},
+		{&b, connectivity.Idle, nil},
 	} {
 		if e.changed(step.sc, step.state); e.counts() != step.want {
 			t.Errorf("after %v of %p: %p, want %p", step.state, step.sc, e.counts(), step.want)
