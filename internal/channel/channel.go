@@ -88,7 +88,7 @@ func (ch *Channel) Close() bool {
 	for i, l := range links { // before the balancer, or anything else, closes l: handlers are told before Close returns
 		ends[i] = l.claimEnd()
 	}
-	if closed := parts.closeAnd(func(left []*Link) { closeAll(links, left, ends) }); closed != nil {
+	if closed := parts.closeAnd(true, func(left []*Link) { closeAll(links, left, ends) }); closed != nil {
 		<-closed
 	}
 	return true
@@ -123,16 +123,16 @@ func (ch *Channel) detach() activeParts {
 	return p
 }
 
-// closeAnd closes the parts, and then calls then with the connections that are left, to be retired. All of that happens
+// closeAnd closes the parts, where it may wait for a resolver that is being asked, and then calls then with the connections that are left, to be retired. All of that happens
 // also if code of the program, such as the resolver's Close, leaves by a panic or ends the goroutine. The channel that
 // closeAnd returns is closed when the balancer's Close has returned; it is nil if there is no balancer.
-func (p activeParts) closeAnd(then func(left []*Link)) (closed <-chan struct{}) {
+func (p activeParts) closeAnd(wait bool, then func(left []*Link)) (closed <-chan struct{}) {
 	var left []*Link
 	defer func() { then(left) }()
 	defer tearDownAll(p.subConns, &left)
 	if p.resolver != nil {
 		defer func() { closed = p.balancer.close() }()
-		defer p.resolver.close()
+		defer p.resolver.close(wait)
 	}
 	p.selector.end()
 	return closed
@@ -162,7 +162,7 @@ func (ch *Channel) enterIdle() {
 	}
 	parts := ch.detach()
 	ch.mu.Unlock()
-	parts.closeAnd(func(left []*Link) { // from here on the balancer can't change the picker or the state
+	parts.closeAnd(false, func(left []*Link) { // from here on the balancer can't change the picker or the state
 		ch.picks.set(nil)
 		ch.setState(connectivity.Idle)
 		ch.node.Trace(channelz.Info, "Channel entering idle mode", nil)

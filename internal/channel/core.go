@@ -202,7 +202,8 @@ type resolverWrapper struct {
 	resolver resolver.Resolver // nil until Build has returned
 	wanted   bool              // resolveNow was called before that
 	pace     resolvePace
-	delayed  *time.Timer // makes the next request; nil while none waits
+	delayed  *time.Timer   // makes the next request; nil while none waits
+	asking   chan struct{} // closed when the ResolveNow that is under way has returned; nil: none is
 	closed   bool
 }
 

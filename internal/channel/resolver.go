@@ -39,10 +39,14 @@ func (r *resolverWrapper) start() error {
 
 // close closes the resolver. It may be called while start builds the resolver: start then closes
 // what it built.
-func (r *resolverWrapper) close() {
-	defer r.calls.Close()
+//
+// Many resolvers can't be asked while they are closed, or after. So close waits for a ResolveNow that is under way, but
+// only for a while: it may itself wait for the Close, or be what calls close. Where the caller may not wait, close does
+// so on another goroutine.
+func (r *resolverWrapper) close(wait bool) {
+	r.calls.Close()
 	r.mu.Lock()
-	closing := r.resolver
+	closing, asking := r.resolver, r.asking
 	if r.closed {
 		closing = nil
 	}
@@ -51,8 +55,31 @@ func (r *resolverWrapper) close() {
 		r.delayed.Stop()
 	}
 	r.mu.Unlock()
-	if closing != nil {
-		r.calls.Do(closing.Close) // behind a ResolveNow that is under way, so that none is called after it
+	switch {
+	case closing == nil:
+	case asking == nil:
+		closing.Close()
+	case wait:
+		await(asking, askPatience)
+		closing.Close()
+	default:
+		go func() {
+			await(asking, askPatience)
+			closing.Close()
+		}()
+	}
+}
+
+// askPatience is how long close waits for ResolveNow.
+const askPatience = time.Second
+
+// await waits until done is closed, for d at most.
+func await(done <-chan struct{}, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
 	}
 }
 
@@ -79,13 +106,20 @@ func (r *resolverWrapper) ask() {
 	r.pace.made()
 	r.delayed = nil
 	to := r.resolver
-	if r.closed {
-		to = nil
+	if r.closed || to == nil {
+		r.mu.Unlock()
+		return
 	}
+	asking := make(chan struct{})
+	r.asking = asking
 	r.mu.Unlock()
-	if to != nil {
-		to.ResolveNow(resolver.ResolveNowOptions{})
-	}
+	defer func() {
+		r.mu.Lock()
+		r.asking = nil
+		r.mu.Unlock()
+		close(asking)
+	}()
+	to.ResolveNow(resolver.ResolveNowOptions{})
 }
 
 // resolveNow asks the resolver, if there is one, to resolve again.

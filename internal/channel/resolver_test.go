@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc/resolver"
 )
@@ -31,25 +32,66 @@ func (r *slowResolver) Close() {
 
 // TestResolverCloseIsLast: a resolver is not asked while it is closed, or after: many close a channel then.
 func TestResolverCloseIsLast(t *testing.T) {
+	for _, wait := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			slow := &slowResolver{goOn: make(chan struct{})}
+			r := &resolverWrapper{resolver: slow}
+			r.resolveNow()
+			synctest.Wait()
+			returned := make(chan struct{})
+			go func() {
+				r.close(wait)
+				close(returned)
+			}()
+			synctest.Wait()
+			select {
+			case <-returned:
+				if wait {
+					t.Error("close returns before the resolver's Close")
+				}
+			default:
+				if !wait {
+					t.Error("close waits")
+				}
+			}
+			if slow.closed.Load() != 0 {
+				t.Error("the resolver is closed while it is asked")
+			}
+			r.resolveNow()
+			close(slow.goOn)
+			<-returned
+			synctest.Wait()
+			if slow.closed.Load() != 1 || slow.beside.Load() || slow.asking.Load() {
+				t.Errorf("closed %d times", slow.closed.Load())
+			}
+		})
+	}
+}
+
+// TestResolverCloseAtOnce: close waits neither for what has only been asked for, nor for a ResolveNow that waits for it.
+func TestResolverCloseAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := &slowResolver{goOn: make(chan struct{})}
-		r := &resolverWrapper{resolver: slow}
-		r.resolveNow()
-		synctest.Wait()
-		r.close()
-		if !slow.asking.Load() || slow.closed.Load() != 0 {
-			t.Error("the resolver is closed while it is asked")
-		}
-		r.resolveNow()
-		close(slow.goOn)
-		synctest.Wait()
-		if slow.closed.Load() != 1 || slow.beside.Load() || slow.asking.Load() {
-			t.Errorf("closed %d times", slow.closed.Load())
-		}
-		quick := &slowResolver{}
-		r = &resolverWrapper{resolver: quick}
-		if r.close(); quick.closed.Load() != 1 {
+		quick := &slowResolver{goOn: make(chan struct{})}
+		r := &resolverWrapper{resolver: quick}
+		r.resolveNow() // its goroutine has not begun, or finds the resolver closed
+		r.mu.Lock()
+		begun := r.asking != nil
+		r.mu.Unlock()
+		if r.close(true); !begun && quick.closed.Load() != 1 {
 			t.Error("close returns before the resolver's Close")
 		}
+		close(quick.goOn)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		stuck := &slowResolver{goOn: make(chan struct{})}
+		r := &resolverWrapper{resolver: stuck}
+		r.resolveNow()
+		synctest.Wait()
+		begin := time.Now()
+		r.close(true)
+		if took := time.Since(begin); took != askPatience || stuck.closed.Load() != 1 {
+			t.Errorf("closed %d times after %v", stuck.closed.Load(), took)
+		}
+		close(stuck.goOn)
 	})
 }

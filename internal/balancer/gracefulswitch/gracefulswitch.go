@@ -97,6 +97,7 @@ func (b *Balancer) SwitchTo(builder balancer.Builder) error {
 	defer func() {
 		if !built { // or Build, or the Close of the one that is replaced, has left by a panic or Goexit
 			b.uninstall(c)
+			c.abandon(nil)
 		}
 	}()
 	replaced.close()
@@ -212,11 +213,11 @@ func (b *Balancer) Close() {
 	current, pending := b.current, b.pending.of()
 	b.current, b.pending = over, nil
 	b.mu.Unlock()
+	defer b.closing.Wait()
+	defer pending.close() // also if the other leaves by a panic or Goexit
 	if current != over {
 		current.close()
 	}
-	pending.close()
-	b.closing.Wait()
 }
 
 // report handles a state that the child c reports.
@@ -338,10 +339,16 @@ func (c *child) close() {
 		return
 	}
 	var closed balancer.Balancer
+	defer func() { c.abandon(closed) }() // also if Close leaves by a panic or Goexit
 	c.call(func(policy balancer.Balancer) {
+		defer func() { c.policy = nil }()
 		policy.Close()
-		c.policy, closed = nil, policy
+		closed = policy
 	})
+}
+
+// abandon shuts down the SubConns that are left, of the policy that was closed. It is nil if none was.
+func (c *child) abandon(closed balancer.Balancer) {
 	for sc := range c.parent.orphans(c).Left(closed).All {
 		sc.Shutdown()
 	}

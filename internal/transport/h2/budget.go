@@ -62,7 +62,7 @@ func (r *reader) waitForBudget(id uint32) error {
 // block returns the channel on which the reader will be woken when the core asks for WakeReader.
 func (r *reader) block(c *locked) <-chan struct{} {
 	if c.core.Config().Keepalive.Interval > 0 {
-		r.lastRead.Store(clock.Now()) // that we read nothing from now on is not the peer's fault, while it takes output
+		r.lastRead.Store(clock.Now()) // that we read nothing from now on is not the peer's fault
 	}
 	if r.in.act.wake == nil {
 		r.in.act.wake = make(chan struct{}, 1)

@@ -122,6 +122,9 @@ func (c *locked) perform() {
 		}
 	}
 	if todo.Has(protocol.WakeReader) {
+		if c.core.Config().Keepalive.Interval > 0 {
+			c.lastRead.Store(clock.Now()) // the peer takes output, and until now its input was not read
+		}
 		c.in.act.wake <- struct{}{} // the reader's, which waits
 	}
 	if todo.Has(protocol.CloseConn) {

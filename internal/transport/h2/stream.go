@@ -108,7 +108,7 @@ func (c *locked) unlockQueued(s *protocol.Stream) {
 func (s *Stream) CallRoom(w interface{ Wake() }, lazy bool) bool {
 	c := s.conn.lock()
 	defer c.unlock()
-	if !s.core.HasPromise() && c.core.Full(&s.core) {
+	if c.core.Full(&s.core) {
 		c.core.CallRoom(&s.core, w)
 		return false
 	}

@@ -107,10 +107,13 @@ func (a *authority) usesLocked(s *server) bool { return slices.Contains(a.open, 
 
 func (a *authority) closeLocked() { a.closeToLocked(0) }
 
+// isLostLocked reports whether the last server in use can't be reached.
+func (a *authority) isLostLocked() bool { return len(a.open) > 0 && a.open[len(a.open)-1].isLost() }
+
 // failOverLocked starts to use further servers while the last server in use has failed and a
 // resource is not cached (A71). When there are no further servers, it tells the watchers.
 func (a *authority) failOverLocked() {
-	if len(a.open) == 0 || !a.open[len(a.open)-1].isLost() || !a.lacksLocked() {
+	if !a.isLostLocked() || !a.lacksLocked() {
 		return
 	}
 	if len(a.open) < len(a.list) {

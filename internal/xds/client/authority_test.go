@@ -189,8 +189,11 @@ func TestA57AskedAgain(t *testing.T) {
 		p.setDown(false)
 		time.Sleep(10 * time.Second)
 		s = p.next()
+		another, _ := w.watch(parts, "a")
+		another.want() // it waits, too
 		time.Sleep(16 * time.Second)
 		a.want("none")
+		another.want("none")
 		s.send(partURL, "1", "1", "b=bad")
 		b.want(`error Thing "b"`)
 		a.want()

@@ -77,7 +77,7 @@ func (c *Client) watch(k kind, name string, w *watch) (cancel func()) {
 	}
 	e := a.entryLocked(k, name)
 	e.watches[w] = struct{}{}
-	e.greet(w)
+	e.greet(w, a.isLostLocked())
 	a.failOverLocked()
 	return func() { c.unwatch(a, e, w) }
 }

@@ -10,20 +10,20 @@ import (
 // cached returns the value in use, and whether there is one.
 func (e *entry) cached() (any, bool) { return e.value, e.value != nil }
 
-// greet tells a new watch what is known about the resource.
-func (e *entry) greet(w *watch) {
+// greet tells a new watch what is known about the resource. lost says that no control plane can be reached.
+func (e *entry) greet(w *watch, lost bool) {
 	c := e.client
 	v, ok := e.cached()
 	switch {
 	case ok:
 		c.tell(w, func() { w.changed(v, nil) })
-		if err := e.ambient; err != nil {
+		if err := e.ambient; err != nil && (lost || err != e.transient) {
 			c.tell(w, func() { w.ambient(err) })
 		}
 	case e.err != nil:
 		err := e.err
 		c.tell(w, func() { w.changed(nil, err) })
-	case e.transient != nil:
+	case e.transient != nil && lost:
 		err := e.transient
 		c.tell(w, func() { w.changed(nil, err) })
 	}

@@ -141,7 +141,6 @@ func (s *server) sent(stream Stream, sub *subscription, req *discoveryv3.Discove
 	}
 	for _, name := range req.GetResourceNames() {
 		if e := sub.entries[name]; e != nil {
-			e.doubt()
 			e.await(s)
 		}
 	}

@@ -116,6 +116,9 @@ func (s *server) up(stream Stream, cancel context.CancelFunc) {
 		sub.nonce, sub.nack, sub.asked = "", nil, false
 		sub.reading, sub.fresh, sub.owed, sub.late, sub.last, sub.dropped = false, nil, false, nil, nil, nil
 		sub.dirty = len(sub.entries) > 0
+		for _, e := range sub.entries {
+			e.doubt()
+		}
 	}
 	s.kickLocked()
 }

@@ -60,10 +60,12 @@ func (c *Conn) encode(s *Stream, f *Frames, uncopied int) error {
 	return nil
 }
 
-// ease wakes the senders that wait although their streams have room, when the connection has it again. Whatever lowers
-// what is queued calls it.
+// ease wakes the senders that wait although their streams have room, when the connection has some again. Whatever lowers
+// what is queued calls it. All senders may wait, and are woken together, so it waits for more room than one message
+// takes. Senders whose own data moves are woken earlier, by fill.
 func (c *Conn) ease() {
-	if c.streams.waits&sendersWait == 0 || int64(c.streams.queued) >= c.out.cfg.maxQueued() {
+	bound := c.out.cfg.maxQueued()
+	if c.streams.waits&sendersWait == 0 || int64(c.streams.queued) >= bound-bound/8 {
 		return
 	}
 	c.streams.waits &^= sendersWait

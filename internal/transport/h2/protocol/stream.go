@@ -59,9 +59,6 @@ func (s *Stream) SetLazy(lazy bool) {
 	}
 }
 
-// HasPromise reports whether room is promised, and not taken yet.
-func (s *Stream) HasPromise() bool { return s.promised&promisedRoom != 0 }
-
 // TakeRoom reports whether room was promised. It does so once.
 func (s *Stream) TakeRoom() bool { return s.take(promisedRoom) }
 
