@@ -125,8 +125,8 @@ func (a *authority) failOverLocked() {
 	a.reportLocked()
 }
 
-// reportLocked tells watchers that no server can be reached. It does not tell a watcher the same
-// error twice.
+// reportLocked tells watchers that no server can be reached. It does not tell the same error twice, unless a watcher
+// has not got it.
 func (a *authority) reportLocked() {
 	last := a.open[len(a.open)-1]
 	if !last.isLost() || len(a.open) < len(a.list) {
@@ -134,9 +134,9 @@ func (a *authority) reportLocked() {
 	}
 	err := fmt.Errorf("control plane %v can't be reached: %w", last.config, last.failure)
 	for _, e := range a.entries() {
-		if e.transient == nil || e.transient.Error() != err.Error() {
+		if e.untold || e.transient == nil || e.transient.Error() != err.Error() {
 			e.fail(err, false)
-			e.transient = err
+			e.transient, e.untold = err, false
 		}
 	}
 }

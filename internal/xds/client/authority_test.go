@@ -200,6 +200,22 @@ func TestA57AskedAgain(t *testing.T) {
 	})
 }
 
+// TestA57StillLost: who begins to watch while there is a stream again, which then ends without a response, hears of it.
+func TestA57StillLost(t *testing.T) {
+	inWorld(t, one(""), Config{}, func(w *world) {
+		p := w.planes["p"]
+		a, _ := w.watch(parts, "a")
+		close(p.next().end)
+		a.want("error control plane")
+		time.Sleep(3 * time.Second)
+		s := p.next()
+		another, _ := w.watch(parts, "a")
+		another.want()
+		close(s.end)
+		another.want("error control plane")
+	})
+}
+
 // TestA71FallbackIsLate: the control plane is asked with the version that the client has of it, and then the fallback
 // replaces that. When the first is used again, its own resources are.
 func TestA71FallbackIsLate(t *testing.T) {

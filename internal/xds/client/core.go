@@ -124,6 +124,8 @@ type entry struct {
 	// ambient is the last error that watchers got while a value was in use. transient is the last error that
 	// they got because no control plane could be reached. told is the last error that they got of any kind.
 	ambient, transient, told error
+	// untold says that a watch that began since has not got transient: there was a stream again.
+	untold bool
 	// ignored says that the value has been deleted but stays in use (A53).
 	ignored bool
 

@@ -17,8 +17,12 @@ func (e *entry) greet(w *watch, lost bool) {
 	switch {
 	case ok:
 		c.tell(w, func() { w.changed(v, nil) })
-		if err := e.ambient; err != nil && (lost || err != e.transient) {
+		switch err := e.ambient; {
+		case err == nil:
+		case lost || err != e.transient:
 			c.tell(w, func() { w.ambient(err) })
+		default:
+			e.untold = true
 		}
 	case e.err != nil:
 		err := e.err
@@ -26,6 +30,8 @@ func (e *entry) greet(w *watch, lost bool) {
 	case e.transient != nil && lost:
 		err := e.transient
 		c.tell(w, func() { w.changed(nil, err) })
+	case e.transient != nil:
+		e.untold = true
 	}
 }
 
