@@ -30,23 +30,28 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
+// spiffeIDs are URIs of a certificate that may be taken for SPIFFE IDs.
+var spiffeIDs = []string{
+	"spiffe://td.example/a", "spiffe://td.example", "spiffe://td.example/", "spiffe://td.example/a/", "spiffe://td.example/a//b",
+	"spiffe://td.example/a/../b", "spiffe://td.example/.", "spiffe://td.example/a%20b", "spiffe://TD.example/a", "spiffe://td.example:80/a",
+	"spiffe://td!x/a", "spiffe://td.example/a?q", "spiffe://td.example/a#f", "spiffe://u@td.example/a", "SPIFFE://td.example/a", "spiffe:td.example/a",
+	"https://td.example/a", "spiffe:///a", "spiffe://" + strings.Repeat("a", 256) + "/a", "spiffe://td.example/" + strings.Repeat("a", 2048),
+}
+
 // identityProbes are of whom a connection is with, and of what credentials say of a program.
 func identityProbes() []probe.Probe {
 	return []probe.Probe{
 		{Name: "SPIFFE IDs", Run: func(p *probe.P) {
-			for _, id := range []string{
-				"spiffe://td.example/a", "spiffe://td.example", "spiffe://td.example/", "spiffe://td.example/a/", "spiffe://td.example/a//b",
-				"spiffe://td.example/a/../b", "spiffe://td.example/.", "spiffe://td.example/a%20b", "spiffe://TD.example/a", "spiffe://td.example:80/a",
-				"spiffe://td!x/a", "spiffe://td.example/a?q", "spiffe://td.example/a#f", "spiffe://u@td.example/a", "SPIFFE://td.example/a", "spiffe:td.example/a",
-				"https://td.example/a", "spiffe:///a", "spiffe://" + strings.Repeat("a", 256) + "/a", "spiffe://td.example/" + strings.Repeat("a", 2048),
-			} {
+			for _, id := range spiffeIDs {
 				uri, err := url.Parse(id)
 				if err != nil {
 					panic(err)
 				}
 				cert, pool := certificateWith(func(c *x509.Certificate) { c.URIs = []*url.URL{uri} })
-				s := rig.Pair{TCP: true, Secure: true, Server: []grpc.ServerOption{grpc.Creds(credentials.NewServerTLSFromCert(&cert))},
-					Dial: []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "probe.example"}))}}.Start(p)
+				s := rig.Pair{
+					TCP: true, Secure: true, Server: []grpc.ServerOption{grpc.Creds(credentials.NewServerTLSFromCert(&cert))},
+					Dial: []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "probe.example"}))},
+				}.Start(p)
 				p.Printf("%.40s", id)
 				securePeer(p, s)
 			}
@@ -86,9 +91,25 @@ func identityProbes() []probe.Probe {
 		}},
 		{Name: "local over networks", Run: func(p *probe.P) {
 			for _, a := range []networkAddr{
-				{"pipe", `\\.\pipe\x`}, {"pipe", "pipe"}, {"pipe", `\\server\pipe\x`}, {"unix", "@"}, {"unix", ""}, {"unixgram", "x"}, {"unixpacket", "x"}, {"tcp", "127.0.0.1:1"},
-				{"tcp", "127.1.2.3:1"}, {"tcp4", "127.0.0.1:1"}, {"tcp6", "[::1]:1"}, {"tcp", "[::ffff:127.0.0.1]:1"}, {"tcp", "localhost:1"}, {"tcp", "10.0.0.1:1"}, {"tcp", ""},
-				{"udp", "127.0.0.1:1"}, {"vsock", "local:1"}, {"bufconn", "bufconn"}, {"", "127.0.0.1:1"},
+				{"pipe", `\\.\pipe\x`},
+				{"pipe", "pipe"},
+				{"pipe", `\\server\pipe\x`},
+				{"unix", "@"},
+				{"unix", ""},
+				{"unixgram", "x"},
+				{"unixpacket", "x"},
+				{"tcp", "127.0.0.1:1"},
+				{"tcp", "127.1.2.3:1"},
+				{"tcp4", "127.0.0.1:1"},
+				{"tcp6", "[::1]:1"},
+				{"tcp", "[::ffff:127.0.0.1]:1"},
+				{"tcp", "localhost:1"},
+				{"tcp", "10.0.0.1:1"},
+				{"tcp", ""},
+				{"udp", "127.0.0.1:1"},
+				{"vsock", "local:1"},
+				{"bufconn", "bufconn"},
+				{"", "127.0.0.1:1"},
 			} {
 				c, info, err := local.NewCredentials().ClientHandshake(p.Context(), "x", unusedConn{remote: a})
 				p.Printf("%s %q: %v %s %s", a.network, a.text, c != nil, authText(info), rig.Err(err))
