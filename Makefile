@@ -149,6 +149,7 @@ thirdparty-idle: ## measure idle connections in etcd and behind wrappers (ARGS='
 	go -C thirdparty/etcd run ./idle $(ARGS)
 
 thirdparty-idle-published: ## the same with the published module
+	@mkdir -p $(BIN)
 	cp thirdparty/etcd/go.mod $(BIN)/idle.mod && cp thirdparty/etcd/go.sum $(BIN)/idle.sum
 	go mod edit -dropreplace=google.golang.org/grpc $(BIN)/idle.mod
 	go -C thirdparty/etcd run -tags published -mod=mod -modfile=$(BIN)/idle.mod ./idle $(ARGS)

@@ -15,7 +15,8 @@
 // # Servers
 //
 // [NewServer] returns a [Server]. Register generated services with it, then call [Server.Serve] with a
-// listener. The handler of each RPC runs on a goroutine of its own. [Server.GracefulStop] waits for RPCs
+// listener. The handlers of RPCs run at the same time, each on one goroutine, which may serve another RPC
+// afterwards. [Server.GracefulStop] waits for RPCs
 // that are under way, [Server.Stop] does not.
 //
 // # Errors

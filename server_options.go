@@ -131,8 +131,8 @@ func Creds(c credentials.TransportCredentials) ServerOption {
 	return serverOption(func(o *serverOptions) { o.transport.Creds = c })
 }
 
-// ConnectionTimeout returns a ServerOption that limits how long a new connection may take for the
-// handshake of the credentials, and then for the beginning of HTTP/2. The handshake includes the time that
+// ConnectionTimeout returns a ServerOption that limits how long the handshake of the credentials and
+// the beginning of HTTP/2 (the client's preface and SETTINGS) may take together. The handshake includes the time that
 // the net.Conn takes to tell its addresses: those of the PROXY protocol read them. The default is 120 seconds. Zero and
 // negative values make every handshake fail.
 //
@@ -248,8 +248,8 @@ func WriteBufferSize(s int) ServerOption {
 // Deprecated: there is nothing to choose.
 func SharedWriteBuffer(bool) ServerOption { return EmptyServerOption{} }
 
-// NumStreamWorkers has no effect. Each RPC that is under way has a goroutine for its handler, and
-// goroutines are always reused.
+// NumStreamWorkers has no effect. Each RPC that is under way has a goroutine for its handler, which is kept for the
+// next one for 50 to 100 ms, unless GRPC_GO_EXPERIMENTAL_REUSE_GOROUTINES is false or the race detector is on.
 //
 // Experimental: this API may change in a later release.
 func NumStreamWorkers(uint32) ServerOption { return EmptyServerOption{} }

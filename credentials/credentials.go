@@ -30,7 +30,9 @@ type PerRPCCredentials interface {
 	// unencrypted. If it is true, making a channel without transport security fails. A
 	// connection without privacy and integrity is then given up if these are credentials of
 	// a channel (TRANSIENT_FAILURE, codes.Unavailable); if they are those of one RPC, it
-	// fails with codes.Unauthenticated.
+	// fails with codes.Unauthenticated. If the handshake returned no AuthInfo, a channel's
+	// credentials are called all the same and have to look themselves; an AuthInfo without a
+	// SecurityLevel counts as secure.
 	RequireTransportSecurity() bool
 }
 

@@ -13,7 +13,7 @@ import (
 // buffer. Most connections need not implement it:
 //
 //   - An idle TCP or unix socket needs neither a buffer nor a goroutine, and neither does a wrapper that
-//     embeds one and declares neither Read nor Write.
+//     embeds one and declares no Read, whatever its Write does.
 //   - The same holds, on every system, for a wrapper around a socket that only counts what it reads, if it is
 //     a [ReadCounter], whatever its Write does, also with TLS or ALTS over it. If it only counts what it
 //     writes, too, and is a [WriteCounter], it is as fast as the socket.

@@ -25,14 +25,14 @@ type ClientParameters struct {
 type ServerParameters struct {
 	// MaxConnectionIdle is how long a connection may have no RPC before a GOAWAY ends it. The time
 	// counts from the end of the last RPC, or from the start of the connection. The default is no
-	// limit.
+	// limit, as are negative values.
 	MaxConnectionIdle time.Duration
 	// MaxConnectionAge is how old a connection may become before a GOAWAY ends it. The library
 	// changes it by up to 10 % at random, so that clients don't reconnect all at once. The default
-	// is no limit.
+	// is no limit, as are negative values.
 	MaxConnectionAge time.Duration
 	// MaxConnectionAgeGrace is how long RPCs may go on after MaxConnectionAge before the connection
-	// is closed. The default is no limit.
+	// is closed. The default is no limit. Negative values leave no time.
 	MaxConnectionAgeGrace time.Duration
 	// Time is how long the server must have received nothing before it sends a ping. Values under 1
 	// s count as 1 s. The default is 2 hours.

@@ -10,7 +10,8 @@
 // sends is read more leniently by most clients, and so may also have UTF-8 and tabs as values.
 //
 // Entries under names that are the library's, or HTTP/2's, are left out of what is sent, without an error:
-// those that begin with ":", the fields of gRPC's call definition and status (such as grpc-timeout), te,
+// those that begin with ":", the fields of gRPC's call definition and status (such as grpc-timeout, but neither
+// grpc-accept-encoding nor grpc-status-details-bin), te,
 // content-type, content-length, user-agent, host (of clients), connection, keep-alive, proxy-connection,
 // transfer-encoding and upgrade.
 package metadata

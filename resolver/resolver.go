@@ -35,7 +35,8 @@ type Builder interface {
 // Resolver watches a target for one channel.
 type Resolver interface {
 	// ResolveNow asks the resolver to resolve again. It is only a hint. It may be called
-	// concurrently, and must not wait for the result.
+	// concurrently with other code, and must not wait for the result. It is not called after Close. Close is called
+	// when it has returned, or after a second.
 	ResolveNow(ResolveNowOptions)
 	// Close ends the resolver, which must not call the ClientConn after that.
 	Close()

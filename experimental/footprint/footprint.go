@@ -103,5 +103,5 @@ func Read() Snapshot {
 //     buffer more than it returns, set a deadline while it waits, or be fed by a goroutine. While such a
 //     connection is idle it has a goroutine and 256 bytes. A T that only counts can implement
 //     experimental.ReadCounter, and is then parked. The wrappers of cmux and go-proxyproto are known, and
-//     are parked on Linux and over TCP.
+//     are parked on Linux (but not 386 and s390x) over TCP, but for ALTS over them.
 func Unparkable() map[string]int { return transport.Unparkable() }

@@ -55,7 +55,8 @@
 // Over TLS, giving back needs access to fields of tls.Conn, as crypto/tls has no method for it. The port does
 // not look at connections if the fields are not those that it knows, in builds with the tag
 // grpcnotlsrelease, and if idle connections keep their buffers (see
-// GRPC_GO_EXPERIMENTAL_TLS_IDLE_RELEASE). All connections then go to the http.Server, where Handler serves
+// GRPC_GO_EXPERIMENTAL_TLS_IDLE_RELEASE and GRPC_GO_EXPERIMENTAL_HTTP_FRAMER_READ_BUFFER_POOLING, either of
+// which, set to false, does that). All connections then go to the http.Server, where Handler serves
 // gRPC too.
 //
 // # Stopping

@@ -77,7 +77,7 @@ func (a *Attempt) addCredentials(ctx context.Context, call *transport.Call, id *
 		}
 	}
 	// The channel's credentials were checked against the security level when the connection was
-	// made.
+	// made, if the handshake told it.
 	for _, c := range [...]credentials.PerRPCCredentials{id.Creds, id.Added} {
 		if c == nil {
 			continue
