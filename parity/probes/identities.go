@@ -4,8 +4,6 @@ package main
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -38,6 +36,29 @@ var spiffeIDs = []string{
 	"https://td.example/a", "spiffe:///a", "spiffe://" + strings.Repeat("a", 256) + "/a", "spiffe://td.example/" + strings.Repeat("a", 2048),
 }
 
+// networkAddrs are of connections that may be local.
+var networkAddrs = []networkAddr{
+	{"pipe", `\\.\pipe\x`},
+	{"pipe", "pipe"},
+	{"pipe", `\\server\pipe\x`},
+	{"unix", "@"},
+	{"unix", ""},
+	{"unixgram", "x"},
+	{"unixpacket", "x"},
+	{"tcp", "127.0.0.1:1"},
+	{"tcp", "127.1.2.3:1"},
+	{"tcp4", "127.0.0.1:1"},
+	{"tcp6", "[::1]:1"},
+	{"tcp", "[::ffff:127.0.0.1]:1"},
+	{"tcp", "localhost:1"},
+	{"tcp", "10.0.0.1:1"},
+	{"tcp", ""},
+	{"udp", "127.0.0.1:1"},
+	{"vsock", "local:1"},
+	{"bufconn", "bufconn"},
+	{"", "127.0.0.1:1"},
+}
+
 // identityProbes are of whom a connection is with, and of what credentials say of a program.
 func identityProbes() []probe.Probe {
 	return []probe.Probe{
@@ -47,7 +68,7 @@ func identityProbes() []probe.Probe {
 				if err != nil {
 					panic(err)
 				}
-				cert, pool := certificateWith(func(c *x509.Certificate) { c.URIs = []*url.URL{uri} })
+				cert, pool := rig.CertificateWith(func(c *x509.Certificate) { c.URIs = []*url.URL{uri} })
 				s := rig.Pair{
 					TCP: true, Secure: true, Server: []grpc.ServerOption{grpc.Creds(credentials.NewServerTLSFromCert(&cert))},
 					Dial: []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, ServerName: "probe.example"}))},
@@ -90,27 +111,7 @@ func identityProbes() []probe.Probe {
 			}
 		}},
 		{Name: "local over networks", Run: func(p *probe.P) {
-			for _, a := range []networkAddr{
-				{"pipe", `\\.\pipe\x`},
-				{"pipe", "pipe"},
-				{"pipe", `\\server\pipe\x`},
-				{"unix", "@"},
-				{"unix", ""},
-				{"unixgram", "x"},
-				{"unixpacket", "x"},
-				{"tcp", "127.0.0.1:1"},
-				{"tcp", "127.1.2.3:1"},
-				{"tcp4", "127.0.0.1:1"},
-				{"tcp6", "[::1]:1"},
-				{"tcp", "[::ffff:127.0.0.1]:1"},
-				{"tcp", "localhost:1"},
-				{"tcp", "10.0.0.1:1"},
-				{"tcp", ""},
-				{"udp", "127.0.0.1:1"},
-				{"vsock", "local:1"},
-				{"bufconn", "bufconn"},
-				{"", "127.0.0.1:1"},
-			} {
+			for _, a := range networkAddrs {
 				c, info, err := local.NewCredentials().ClientHandshake(p.Context(), "x", unusedConn{remote: a})
 				p.Printf("%s %q: %v %s %s", a.network, a.text, c != nil, authText(info), rig.Err(err))
 			}
@@ -125,17 +126,10 @@ func identityProbes() []probe.Probe {
 // xdsTLS calls a server that a cluster's TLS settings are for.
 func xdsTLS(name string, server *tls.Config) probe.Probe {
 	return probe.Probe{Name: name, Run: func(p *probe.P) {
-		cert, _ := certificateWith(nil)
+		cert, _ := rig.CertificateWith(nil)
 		server = server.Clone()
 		server.Certificates = []tls.Certificate{cert}
-		l, err := tls.Listen("tcp", "127.0.0.1:0", server)
-		if err != nil {
-			panic(err)
-		}
-		s := grpc.NewServer()
-		s.RegisterService(rig.Handlers{}.Desc(), nil)
-		go func() { _ = s.Serve(l) }()
-		p.Cleanup(s.Stop)
+		addr := plainTLSServer(p, server)
 		dir, err := os.MkdirTemp("", "probe")
 		if err != nil {
 			panic(err)
@@ -146,7 +140,7 @@ func xdsTLS(name string, server *tls.Config) probe.Probe {
 			panic(err)
 		}
 		state := newXDSState(p)
-		state.endpoints[0] = plane.Endpoints("a", plane.Locality("z", 0, uint32(l.Addr().(*net.TCPAddr).Port)))
+		state.endpoints[0] = plane.Endpoints("a", plane.Locality("z", 0, uint32(addr.Port)))
 		state.clusters[0].TransportSocket = &corev3.TransportSocket{Name: "envoy.transport_sockets.tls", ConfigType: &corev3.TransportSocket_TypedConfig{
 			TypedConfig: plane.Any(&tlsv3.UpstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{
 				ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
@@ -166,31 +160,6 @@ func xdsTLS(name string, server *tls.Config) probe.Probe {
 		p.Printf("%s", nodeText(rig.Err(err)))
 		p.Printf("peer %s", authText(pr.AuthInfo))
 	}}
-}
-
-// certificateWith is the probes' certificate with a change and another key, and a pool that trusts it.
-func certificateWith(change func(*x509.Certificate)) (tls.Certificate, *x509.CertPool) {
-	known, _ := rig.Certificate()
-	template := *known.Leaf
-	template.SignatureAlgorithm, template.PublicKey = 0, nil // those of the key
-	if change != nil {
-		change(&template)
-	}
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		panic(err)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
-	if err != nil {
-		panic(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		panic(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
 }
 
 // networkAddr is an address of any network.

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -284,16 +283,7 @@ func metadataWays() []secretWay {
 // keyOf is a certificate whose key is made of a secret, and a pool that trusts it.
 func keyOf() (tls.Certificate, *x509.CertPool) {
 	key := ed25519.NewKeyFromSeed([]byte(secret + strings.Repeat("-", ed25519.SeedSize-len(secret))))
-	known, _ := rig.Certificate()
-	template := *known.Leaf
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
-	if err != nil {
-		panic(err)
-	}
-	leaf, _ := x509.ParseCertificate(der)
-	pool := x509.NewCertPool()
-	pool.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, pool
+	return rig.CertificateOf(key, nil)
 }
 
 // pemOf are files of that certificate and its key.

@@ -38,6 +38,19 @@ func tlsPair(p *probe.P, change func(*tls.Config), opts ...grpc.DialOption) *rig
 	}.Start(p)
 }
 
+// plainTLSServer starts a server whose listener, and not gRPC, does TLS: it has the ALPN that the configuration has.
+func plainTLSServer(p *probe.P, config *tls.Config) *net.TCPAddr {
+	l, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		panic(err)
+	}
+	s := grpc.NewServer()
+	s.RegisterService(rig.Handlers{}.Desc(), nil)
+	go func() { _ = s.Serve(l) }()
+	p.Cleanup(s.Stop)
+	return l.Addr().(*net.TCPAddr)
+}
+
 func authText(a credentials.AuthInfo) string {
 	if a == nil {
 		return "nil"
@@ -104,28 +117,14 @@ var securityProbes = []probe.Probe{
 	}},
 	{Name: "TLS without ALPN", Run: func(p *probe.P) {
 		cert, pool := rig.Certificate()
-		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}})
-		if err != nil {
-			panic(err)
-		}
-		s := grpc.NewServer()
-		s.RegisterService(rig.Handlers{}.Desc(), nil)
-		go func() { _ = s.Serve(l) }()
-		p.Cleanup(s.Stop)
-		cc := channelTo(p, l.Addr().String(), grpc.WithTransportCredentials(credentials.NewClientTLSFromCert(pool, "probe.example")))
+		addr := plainTLSServer(p, &tls.Config{Certificates: []tls.Certificate{cert}})
+		cc := channelTo(p, addr.String(), grpc.WithTransportCredentials(credentials.NewClientTLSFromCert(pool, "probe.example")))
 		p.Printf("%s", call(p.Context(), cc))
 	}},
 	{Name: "TLS without ALPN, allowed", Env: []string{"GRPC_ENFORCE_ALPN_ENABLED=false"}, Run: func(p *probe.P) {
 		cert, pool := rig.Certificate()
-		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}})
-		if err != nil {
-			panic(err)
-		}
-		s := grpc.NewServer()
-		s.RegisterService(rig.Handlers{}.Desc(), nil)
-		go func() { _ = s.Serve(l) }()
-		p.Cleanup(s.Stop)
-		cc := channelTo(p, l.Addr().String(), grpc.WithTransportCredentials(credentials.NewClientTLSFromCert(pool, "probe.example")))
+		addr := plainTLSServer(p, &tls.Config{Certificates: []tls.Certificate{cert}})
+		cc := channelTo(p, addr.String(), grpc.WithTransportCredentials(credentials.NewClientTLSFromCert(pool, "probe.example")))
 		p.Printf("%s", call(p.Context(), cc))
 	}},
 	{Name: "TLS client certificate missing", Run: func(p *probe.P) {

@@ -73,14 +73,7 @@ func TestSendWindowRaisedFromZero(t *testing.T) {
 		if n := strings.Count(strings.Join(p.frames(), " "), "u"); n != protocol.ShutBuffer {
 			t.Errorf("%d bytes of %d came", n, protocol.ShutBuffer)
 		}
-		select {
-		case <-room:
-		default:
-			t.Fatal("nobody is told that there is room")
-		}
-		if room, err := s.Offer(&last); room != nil || err != nil {
-			t.Fatal("no room", err)
-		}
+		wantRoom(t, room, s, &last)
 		p.want(`DATA 1 "\x00\x00\x00\x00\x01v" end`)
 	})
 }
@@ -173,6 +166,19 @@ func TestPromisedRoom(t *testing.T) {
 	})
 }
 
+// wantRoom checks that who waits for room is told of it, and that there is some for f.
+func wantRoom(t *testing.T, room <-chan struct{}, s *testStream, f *protocol.Frames) {
+	t.Helper()
+	select {
+	case <-room:
+	default:
+		t.Fatal("nobody is told that there is room")
+	}
+	if again, err := s.Offer(f); again != nil || err != nil {
+		t.Fatal("no room", err)
+	}
+}
+
 // TestRoomOfTheConnection: a sender that waits because of what all streams have queued is told when others have sent or
 // lost theirs, though nothing moves on its own stream.
 func TestRoomOfTheConnection(t *testing.T) {
@@ -196,14 +202,7 @@ func TestRoomOfTheConnection(t *testing.T) {
 					end(p, id)
 				}
 				p.settle()
-				select {
-				case <-room:
-				default:
-					t.Fatal("nobody is told that there is room")
-				}
-				if again, err := s.Offer(&f); again != nil || err != nil {
-					t.Fatal("no room", err)
-				}
+				wantRoom(t, room, s, &f)
 			})
 		})
 	}
@@ -230,14 +229,7 @@ func TestRoom(t *testing.T) {
 					t.Fatal("room for more")
 				}
 				p.send(window(tt.on, 100))
-				select {
-				case <-room:
-				default:
-					t.Fatal("nobody is told that there is room")
-				}
-				if again, err := s.Offer(&f); again != nil || err != nil {
-					t.Fatal("no room", err)
-				}
+				wantRoom(t, room, s, &f)
 				room, _ = s.Offer(&f)
 				p.conn.Close(nil)
 				synctest.Wait()
