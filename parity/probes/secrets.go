@@ -416,7 +416,12 @@ func tokenFaultWays() []secretWay {
 			}
 			b := google.NewDefaultCredentials()
 			w.print("google.NewDefaultCredentials", b, b.PerRPCCredentials())
-			w.call(w.Context(), channelTo(w.P, "127.0.0.1:1", append(w.dialOptions(), grpc.WithCredentialsBundle(b))...))
+			cc, err := grpc.NewClient("127.0.0.1:1", append(w.dialOptions(), grpc.WithCredentialsBundle(b))...)
+			if err != nil {
+				panic(err)
+			}
+			w.Cleanup(func() { _ = cc.Close() })
+			w.call(w.Context(), cc)
 		}})
 	}
 	return out
