@@ -172,3 +172,64 @@ func TestPadding(t *testing.T) {
 		<-done
 	})
 }
+
+// TestPaddingWithinMessage: what padding uses up of the window that a receiver has asked for is given back, although
+// the rest of the window would be given back only after the message.
+func TestPaddingWithinMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 4 * minWindow
+		got := make(chan int, 1)
+		s := startServer(t, "memory", ServerConfig{Tuning: smallWindow, Policy: oftenPings}, func(s *ServerStream) {
+			if m, err := s.Recv(); err == nil {
+				got <- m.Len
+				m.Data.Free()
+			}
+			_ = s.Finish(nil)
+		})
+		p := &attacker{rawPeer: rawClient(t, s)}
+		p.headers(1, block(requestFields...), false)
+		prefix := grpcwire.Prefix(false, size)
+		left := append(prefix[:], make([]byte, size)...)
+		window, padded := minWindow, false
+		for len(left) > 0 {
+			n := min(window, len(left), 8<<10)
+			if n == 0 {
+				t.Fatalf("the window is 0, and %d bytes are left", len(left))
+			}
+			p.write(dataFrame(1, n, left[:n]))
+			left, window = left[n:], window-n
+			synctest.Wait()
+			for half := len(left) <= size/2 && !padded; half && window > 0; padded = true {
+				pad := min(window, 256)
+				p.write(frame.AppendHeader(nil, frame.Header{Type: frame.Data, Flags: frame.FlagPadded, StreamID: 1, Length: uint32(pad)}))
+				p.write(append([]byte{byte(pad - 1)}, make([]byte, pad-1)...))
+				window -= pad
+			}
+			window += p.granted(1)
+		}
+		if n := <-got; n != size {
+			t.Errorf("received %d bytes", n)
+		}
+	})
+}
+
+// granted returns how far the server has widened the window of stream id since it was last asked.
+func (a *attacker) granted(id uint32) (n int) {
+	time.Sleep(time.Millisecond) // of the bubble's clock: two PINGs at one time are too many
+	a.pings++
+	a.write(frame.AppendPing(nil, false, [8]byte{a.pings}))
+	for {
+		h, b, ok := a.read()
+		switch {
+		case !ok:
+			a.t.Fatal("the connection ended")
+		case h.Type == frame.GoAway:
+			a.t.Fatalf("GOAWAY %q", b)
+		case h.Type == frame.WindowUpdate && h.StreamID == id:
+			inc, _ := frame.ParseWindowUpdate(h, b)
+			n += int(inc)
+		case h.Type == frame.Ping && h.Flags.Has(frame.FlagAck):
+			return n
+		}
+	}
+}

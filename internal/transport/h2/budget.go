@@ -32,7 +32,7 @@ func (r *reader) waitForBudget(id uint32) error {
 			c.unlock()
 			r.resume()
 			if crowded {
-				r.in.act.Useful() // the peer's frame does not count as useless: we refuse it
+				r.in.act.PayRefusal()
 				return frame.StreamError(id, frame.RefusedStream, "too many handlers still run")
 			}
 			return nil

@@ -54,6 +54,10 @@ func (r *reader) onData(h frame.Header) error {
 		r.giveBack(s, extra)
 	}
 	if data == 0 && !end {
+		// Padding has used up window for which the Receiver may wait. That nothing has arrived too early
+		// is no fault.
+		grew, _ := s.Receiver().Take([]byte{}, 1)
+		r.in.act.NoteBody(s, grew)
 		return r.in.act.Useless()
 	}
 	r.in.act.Useful()

@@ -102,7 +102,7 @@ func (d *Decoder) setup() {
 		return
 	}
 	d.ready, d.kinds = true, staticKinds
-	d.allowed, d.t.max = defaultTableSize, defaultTableSize
+	d.allowed, d.t.max = DefaultTableSize, DefaultTableSize
 }
 
 // sizeUpdate applies one size update at the beginning of the block. done means that there was none.

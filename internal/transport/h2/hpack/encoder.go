@@ -4,7 +4,7 @@ package hpack
 
 // MaxEncoderTable bounds the dynamic table of an [Encoder], in octets as RFC 7541
 // section 4.1 counts them, however much the peer would allow.
-const MaxEncoderTable = defaultTableSize
+const MaxEncoderTable = DefaultTableSize
 
 // Indexing says what a field may leave in the dynamic tables.
 type Indexing uint8
@@ -59,9 +59,9 @@ func NewEncoder(maxTable uint32) *Encoder {
 // memory of e.
 func (e *Encoder) Init(maxTable uint32) {
 	n := min(maxTable, MaxEncoderTable)
-	*e = Encoder{t: e.t.emptied(), ceiling: n, goal: n, low: n, peer: defaultTableSize, ready: true}
+	*e = Encoder{t: e.t.emptied(), ceiling: n, goal: n, low: n, peer: DefaultTableSize, ready: true}
 	e.t.max = n
-	e.announce = n != defaultTableSize
+	e.announce = n != DefaultTableSize
 }
 
 // SetMaxTableSize applies the peer's SETTINGS_HEADER_TABLE_SIZE, in octets. The next [Encoder.Begin]

@@ -5,12 +5,15 @@ package hpack
 import "math"
 
 const (
+	// DefaultTableSize is the SETTINGS_HEADER_TABLE_SIZE, in octets, of a connection where none was
+	// announced: RFC 9113 section 6.5.2.
+	DefaultTableSize = 4096
+
 	// entryOverhead is what RFC 7541 section 4.1 adds to the octets of an entry.
 	entryOverhead = 32
 
-	defaultTableSize = 4096 // RFC 9113 section 6.5.2, SETTINGS_HEADER_TABLE_SIZE
-	minRing          = 8    // entries; a power of two
-	arenaStep        = 64   // arena capacities are multiples of this
+	minRing   = 8  // entries; a power of two
+	arenaStep = 64 // arena capacities are multiples of this
 )
 
 // entry is one field: its name and then its value in the arena, without a gap.

@@ -84,6 +84,10 @@ func (in *Intake) Useless() error { return in.flood.useless(in.Now) }
 // Useful records a frame that opened, fed or ended a stream.
 func (in *Intake) Useful() { in.flood.useful() }
 
+// PayRefusal makes up for the refusal of a stream, which counts as useless, when the peer could not know
+// that it would be refused. It pays for no other frame.
+func (in *Intake) PayRefusal() { in.flood.earn(1) }
+
 // Keep returns the fields that streams hold, for Begin. What Freeze returns does not include them.
 func (in *Intake) Keep() hpack.Kept { return in.dec.Keep() }
 

@@ -8,7 +8,7 @@ package protocol
 // Three things proceed independently, each in one direction only:
 //
 //	stage   fresh -> running -> dead                  (fresh -> dead: closed before Start)
-//	drain   notDraining -> announced -> drainOver     Drain's two GOAWAYs
+//	drain   notDraining -> announced -> answered -> drainOver     Drain's two GOAWAYs
 //	exit    staying -> leaving -> farewell -> gone    how far we are on the way out
 //
 // "The server connection preface consists of a potentially empty SETTINGS frame that MUST be the first
@@ -51,6 +51,7 @@ type drainStage uint8
 const (
 	notDraining drainStage = iota
 	announced              // the first GOAWAY is queued, and streams are still accepted
+	answered               // so is it now, but the peer has answered the PING
 	drainOver              // the second GOAWAY is queued, and no stream is accepted any more
 )
 
@@ -118,11 +119,21 @@ func (l *life) announcement() duty {
 	return sayAnnouncement
 }
 
+// pong is the event that the peer has answered the PING of a drain. first is true for the first answer:
+// a moment later endDrain is due.
+func (l *life) pong() (first bool) {
+	if l.drain != announced {
+		return false
+	}
+	l.drain = answered
+	return true
+}
+
 // endDrain is the second step of a drain: streams that were on their way have had their time. Both the
 // PING's answer and a timer lead to it, so it may be called more than once, and only the first call
 // counts.
 func (l *life) endDrain() duty {
-	if l.stage != running || l.drain != announced {
+	if l.stage != running || l.drain != announced && l.drain != answered {
 		return 0
 	}
 	l.drain = drainOver

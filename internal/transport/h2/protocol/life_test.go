@@ -58,9 +58,17 @@ var lifeEvents = []struct {
 		wantDuty(t, d, want)
 		wantLife(t, after, before)
 	}},
+	{"pong", func(l *life) duty { l.pong(); return 0 }, func(t *testing.T, before, after life, _ duty) {
+		if first := before.drain == announced; first != new(before).pong() {
+			t.Errorf("first %v", !first)
+		} else if first {
+			before.drain = answered
+		}
+		wantLife(t, after, before)
+	}},
 	{"endDrain", (*life).endDrain, func(t *testing.T, before, after life, d duty) {
 		want := duty(0)
-		if before.stage == running && before.drain == announced {
+		if before.stage == running && (before.drain == announced || before.drain == answered) {
 			want = refuseWaiters
 			if before.exit < farewell {
 				want |= sayFarewell

@@ -95,7 +95,7 @@ func (c *Conn) onPingAck(data [8]byte, now time.Duration) (drained bool) {
 		c.GrowWindows(n) // also if nothing changed: streams that kept windows small may have ended
 		c.out.windowUpdate(0, c.windows.Owed())
 	case DrainPing:
-		return c.life.drain == announced
+		return c.life.pong()
 	}
 	return false
 }

@@ -36,9 +36,12 @@ func TestLateIsPaidByStreams(t *testing.T) {
 }
 
 // TestRefusedPayForOne: a stream that is refused pays for one frame behind it, such as the end of its request,
-// and not for more: a peer can have any number refused.
+// and not for more: a peer can have any number refused. The refusal itself counts as well, unless the connection
+// refuses all streams because it holds too much.
 func TestRefusedPayForOne(t *testing.T) {
+	const endless = 3 * FloodLimit
 	for _, tt := range []struct {
+		holds       int // bytes that the connection holds
 		each        int // frames behind each refused stream
 		least, most int // so many streams until the connection ends
 	}{
@@ -46,12 +49,22 @@ func TestRefusedPayForOne(t *testing.T) {
 		{each: 1, least: FloodLimit - 1, most: FloodLimit + 1},
 		{each: 20, least: FloodLimit / 20, most: FloodLimit/20 + 1},
 		{each: 1000, least: FloodLimit / 1000, most: FloodLimit/1000 + 1},
+		{holds: 3 << 20, each: 0, least: endless, most: endless},
+		{holds: 3 << 20, each: 1, least: endless, most: endless},
+		{holds: 3 << 20, each: 3, least: FloodLimit / 2, most: FloodLimit/2 + 100},
+		{holds: 3 << 20, each: 1000, least: FloodLimit / 1000, most: FloodLimit/1000 + 1},
 	} {
 		c := started(t, Server)
+		c.out.cfg.MaxHeld = 2 << 20
+		c.account.charge(tt.holds)
 		var in Intake
 		in.Begin(c.Config(), Lasting{}, hpack.Frozen{}, nil)
 		refuse := func(id uint32) error {
-			_, verdict, err := c.OnBlock(&in, Block{ID: id, Void: frame.StreamError(id, frame.RefusedStream, "no")})
+			b := Block{ID: id}
+			if tt.holds == 0 {
+				b.Void = frame.StreamError(id, frame.RefusedStream, "no")
+			}
+			_, verdict, err := c.OnBlock(&in, b)
 			if verdict != blockOpens || !IsStreamError(err) {
 				t.Fatalf("stream %d: verdict %d, %v", id, verdict, err)
 			}
@@ -60,7 +73,7 @@ func TestRefusedPayForOne(t *testing.T) {
 			return err
 		}
 		streams := 0
-		for err := error(nil); err == nil && streams <= 3*FloodLimit; streams++ {
+		for err := error(nil); err == nil && streams < endless; streams++ {
 			id := uint32(2*streams + 1)
 			err = refuse(id)
 			for i := 0; err == nil && i < tt.each; i++ {
@@ -69,7 +82,7 @@ func TestRefusedPayForOne(t *testing.T) {
 			drain(t, c)
 		}
 		if streams < tt.least || streams > tt.most {
-			t.Errorf("%d frames each: it ends with %d streams, want %d to %d", tt.each, streams, tt.least, tt.most)
+			t.Errorf("%d frames each, %d bytes held: it ends with %d streams, want %d to %d", tt.each, tt.holds, streams, tt.least, tt.most)
 		}
 	}
 }

@@ -100,6 +100,7 @@ func (c *Conn) OnBlock(in *Intake, b Block) (s *Stream, verdict BlockVerdict, er
 	case c.streams.peer() >= c.out.cfg.maxStreams():
 		return nil, blockOpens, frame.StreamError(b.ID, frame.RefusedStream, "too many concurrent streams")
 	case c.account.limitState(c.out.cfg.maxHeld()) != withinLimit:
+		in.PayRefusal()
 		return nil, blockOpens, frame.StreamError(b.ID, frame.EnhanceYourCalm, "the connection holds more than its bound of what its peer sent")
 	case c.OverBudget(true) || c.IsCrowded():
 		return nil, BlockMustWait, nil

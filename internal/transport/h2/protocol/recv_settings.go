@@ -5,6 +5,7 @@ package protocol
 import (
 	"google.golang.org/grpc/internal/transport/h2/flow"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
 // sendPreface queues the preface of this side, RFC 9113 section 3.4.
@@ -46,11 +47,15 @@ func (c *Conn) OnSettings(in *Intake, h frame.Header, p []byte) (list frame.Sett
 
 // onSettingsAck handles the acknowledgement of our SETTINGS. Only from here on does the peer have to
 // obey values that our SETTINGS lowered: the initial window, and the bound on the HPACK table.
+//
+// A server does not hold its client to a lowered bound on the table, which RFC 9113 section 4.3.1 calls
+// for: what was acknowledged may be the SETTINGS of something that shares the port, such as cmux, and
+// ours may be still on their way. The client's table then has the 4096 octets that it has by default.
 func (c *Conn) onSettingsAck(in *Intake) error {
 	delta, ok := c.windows.SettingsAcked()
 	if !ok {
-		// RFC 9113 has no rule for it. Something that shares the port, such as cmux, may
-		// have sent SETTINGS before us, which the peer rightly acknowledges.
+		// RFC 9113 has no rule for it. Something that shares the port may have sent SETTINGS
+		// before us, which the peer rightly acknowledges.
 		return in.Useless()
 	}
 	if delta < 0 {
@@ -59,7 +64,7 @@ func (c *Conn) onSettingsAck(in *Intake) error {
 			c.out.windowUpdate(s.id, s.in.Lowered())
 		}
 	}
-	if t := c.out.cfg.HeaderTable; t != nil {
+	if t := c.out.cfg.HeaderTable; t != nil && (c.streams.side == Client || *t > hpack.DefaultTableSize) {
 		in.dec.SetAllowedMaxTableSize(*t)
 	}
 	return nil
