@@ -208,7 +208,11 @@ func TestPickErrors(t *testing.T) {
 			return nil
 		})
 		for wait, want := range map[bool]codes.Code{false: tt.want, true: tt.wait} {
-			ctx, cancel := context.WithTimeout(testContext(t), 100*time.Millisecond)
+			timeout := patience
+			if want == codes.DeadlineExceeded {
+				timeout = 100 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(testContext(t), timeout)
 			err := call(ctx, cc, "x", WaitForReady(wait))
 			cancel()
 			if status.Code(err) != want || want != codes.DeadlineExceeded && !strings.Contains(err.Error(), tt.text) {

@@ -165,7 +165,7 @@ func TestClientBinaryLogOfDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	sink.take()
-	for want, timeout := range map[codes.Code]time.Duration{codes.DeadlineExceeded: 100 * time.Millisecond, codes.Aborted: time.Hour} {
+	for want, timeout := range map[codes.Code]time.Duration{codes.DeadlineExceeded: 500 * time.Millisecond, codes.Aborted: time.Hour} {
 		ctx, cancel := context.WithTimeout(testContext(t), timeout)
 		st, err := cc.NewStream(ctx, bidiStream, bidiMethod)
 		if err != nil {

@@ -24,8 +24,8 @@ type restartable struct {
 	t    *testing.T
 	addr string
 	srv  *Server
-	done chan error
-	got  atomic.Int64 // RPCs since the last start
+	done chan struct{} // closed when Serve has returned
+	got  atomic.Int64  // RPCs since the last start
 }
 
 func newRestartable(t *testing.T) *restartable {
@@ -37,6 +37,10 @@ func newRestartable(t *testing.T) *restartable {
 
 func (r *restartable) start() {
 	lis, err := net.Listen("tcp", r.addr)
+	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); { // another test may have the port
+		<-time.After(10 * time.Millisecond)
+		lis, err = net.Listen("tcp", r.addr)
+	}
 	if err != nil {
 		r.t.Error(err)
 		return
@@ -50,8 +54,12 @@ func (r *restartable) start() {
 	}
 	r.srv = NewServer()
 	r.srv.RegisterService(&echoDesc, e)
-	r.done = make(chan error, 1)
-	go func(s *Server, done chan error) { done <- s.Serve(lis) }(r.srv, r.done)
+	done := make(chan struct{})
+	r.done = done
+	go func(s *Server) {
+		defer close(done)
+		_ = s.Serve(lis)
+	}(r.srv)
 }
 
 func (r *restartable) stop() {
@@ -102,8 +110,7 @@ func rollingRestart(t *testing.T, policy string) {
 	}
 	r := manualTarget(addrs...)
 	cc := newTestClient(t, "test:///x", WithResolvers(r), WithDefaultServiceConfig(fmt.Sprintf(`{"loadBalancingConfig":[{%q:{}}]}`, policy)), quickBackoff)
-	ctx := testContext(t)
-	if err := call(ctx, cc, "first", WaitForReady(true)); err != nil {
+	if err := call(testContext(t), cc, "first", WaitForReady(true)); err != nil {
 		t.Fatal(err)
 	}
 	var (
@@ -117,10 +124,12 @@ func rollingRestart(t *testing.T, policy string) {
 	for i := range callers {
 		wg.Go(func() {
 			for !stop.Load() {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				err := call(ctx, cc, fmt.Sprint(i))
 				if i%10 == 0 && err == nil {
 					err = downCall(ctx, cc)
 				}
+				cancel()
 				calls.Add(1)
 				if err != nil {
 					mu.Lock()
@@ -135,7 +144,7 @@ func rollingRestart(t *testing.T, policy string) {
 			before := calls.Load()
 			s.restart()
 			back := func() bool { return policy == "pick_first" || s.got.Load() > 0 }
-			for ctx.Err() == nil && (!back() || calls.Load() < before+callers) {
+			for ctx := testContext(t); ctx.Err() == nil && (!back() || calls.Load() < before+callers); {
 				runtime.Gosched()
 			}
 		}

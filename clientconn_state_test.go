@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/serviceconfig"
 	"google.golang.org/grpc/status"
@@ -101,9 +101,8 @@ func TestWaitForReady(t *testing.T) {
 	s.stop()
 	cc := newTestClient(t, s.addr, quickBackoff)
 	wantCode(t, "not wait-for-ready", call(testContext(t), cc, "x"), codes.Unavailable, "refused")
-	ctx, cancel := context.WithTimeout(testContext(t), 20*time.Millisecond)
-	defer cancel()
-	wantCode(t, "wait-for-ready that ends", call(ctx, cc, "x", WaitForReady(true)), codes.DeadlineExceeded, "refused")
+	err := testutils.EndsWaiting(t.Context(), func(ctx context.Context) error { return call(ctx, cc, "x", WaitForReady(true)) }, "refused")
+	wantCode(t, "wait-for-ready that ends", err, codes.DeadlineExceeded, "refused")
 	result := make(chan error)
 	go func() { result <- call(testContext(t), cc, "x", WaitForReady(true)) }()
 	awaitState(t, cc, connectivity.TransientFailure)
@@ -268,8 +267,6 @@ func TestResolverErrors(t *testing.T) {
 	r.CC().ReportError(errors.New("no such name"))
 	wantCode(t, "the resolver failed", call(testContext(t), cc, "x"), codes.Unavailable, "no such name")
 
-	failing := manual.NewBuilderWithScheme("test")
-	failing.BuildCallback = func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) {}
 	none := newTestClient(t, "dns:///a:b:c")
 	wantCode(t, "the resolver can't be built", call(testContext(t), none, "x"), codes.Unavailable, "invalid target address")
 	if _, err := Dial("dns:///a:b:c", WithTransportCredentials(insecure.NewCredentials())); err == nil {
@@ -291,10 +288,6 @@ func TestDial(t *testing.T) {
 	_, err = Dial(closedAddress(t), plain, WithTimeout(50*time.Millisecond), WithBlock())
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nobody listens: %v", err)
-	}
-	_, err = Dial(closedAddress(t), plain, WithTimeout(50*time.Millisecond), WithReturnConnectionError())
-	if err == nil || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("WithReturnConnectionError: %v", err)
 	}
 	dialed := make(chan string, 1)
 	cc, err = Dial("some:target", plain, WithDialer(func(addr string, timeout time.Duration) (net.Conn, error) {
@@ -343,6 +336,19 @@ func TestDialFailsForGood(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDialReturnsConnectionError: with the option, an error of Dial says why there is no connection.
+func TestDialReturnsConnectionError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		_, err := Dial("passthrough:///bubble", WithTransportCredentials(insecure.NewCredentials()),
+			WithTimeout(time.Minute), WithReturnConnectionError(),
+			WithContextDialer(func(context.Context, string) (net.Conn, error) { return nil, refused }))
+		if err == nil || !strings.Contains(err.Error(), "refused") {
+			t.Error(err)
+		}
+	})
 }
 
 // brokenCreds fail every handshake for good.

@@ -123,14 +123,20 @@ func TestSleepingWriteHoldsNoClient(t *testing.T) {
 	recv("before")
 	v.shut()
 
+	ended := make(chan error)
+	cancelled, cancel := context.WithCancel(ctx)
+	go func() { ended <- call(cancelled, cc, "x") }()
+	within(t, v.begun, "Write")
+	cancel()
+	if err := within(t, ended, "the end of the call that writes"); status.Code(err) != codes.Canceled {
+		t.Errorf("cancelled while it writes: %v", err)
+	}
 	brief, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
 	if err := call(brief, cc, "x"); status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("at its deadline: %v", err)
 	}
-	within(t, v.begun, "Write")
-	ended := make(chan error)
-	cancelled, cancel := context.WithCancel(ctx)
+	cancelled, cancel = context.WithCancel(ctx)
 	go func() { ended <- call(cancelled, cc, "x") }()
 	cancel()
 	if err := within(t, ended, "the end of a call that was cancelled"); status.Code(err) != codes.Canceled {

@@ -77,7 +77,7 @@ func TestServerTapBound(t *testing.T) {
 					return err
 				}
 				c := connect(t, server.start(t, e, InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
-					ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+					ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond) // long enough for the handler to begin
 					t.Cleanup(cancel)
 					return ctx, nil
 				})))
@@ -165,8 +165,8 @@ func TestServerTapLate(t *testing.T) {
 		timeout time.Duration
 		want    codes.Code
 	}{
-		{"the deadline passes", func(ctx context.Context) (context.Context, error) { <-ctx.Done(); return ctx, nil }, 50 * time.Millisecond, codes.DeadlineExceeded},
-		{"the deadline passes, with an error", func(ctx context.Context) (context.Context, error) { <-ctx.Done(); return nil, ctx.Err() }, 50 * time.Millisecond, codes.DeadlineExceeded},
+		{"the deadline passes", func(ctx context.Context) (context.Context, error) { <-ctx.Done(); return ctx, nil }, 500 * time.Millisecond, codes.DeadlineExceeded},
+		{"the deadline passes, with an error", func(ctx context.Context) (context.Context, error) { <-ctx.Done(); return nil, ctx.Err() }, 500 * time.Millisecond, codes.DeadlineExceeded},
 		{"it cancels", func(context.Context) (context.Context, error) { return cancelled, nil }, 0, codes.Canceled},
 	} {
 		for _, method := range []string{"/test.Echo/Unary", "/test.Echo/Bidi"} {

@@ -293,12 +293,13 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLookups(t, answer)
 			c := newClient(t, l, `, "lookupServiceTimeout": "0.05s"`)
+			begun := time.Now()
 			for range 3 {
 				if addr, err := c.call(t, "x"); status.Code(err) != codes.Unavailable {
 					t.Errorf("%s, %v", addr, err)
 				}
 			}
-			if l.count() > 1 {
+			if l.count() > 1 && time.Since(begun) < 500*time.Millisecond { // the first pause is longer
 				t.Errorf("%d lookups without a pause", l.count())
 			}
 			c = newClient(t, l, `, "lookupServiceTimeout": "0.05s", "defaultTarget": "`+b.addr+`"`)

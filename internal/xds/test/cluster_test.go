@@ -318,7 +318,7 @@ func poolWith(t *testing.T, text string, change func(*xdsclient.Options)) *xdscl
 		t.Fatal(err)
 	}
 	o := xdsclient.Options{Bootstrap: b, Features: xdsclient.Features(), Filters: xdsclient.Filters()}
-	o.Client.ResourceTimeout = time.Second
+	o.Client.ResourceTimeout = patience
 	change(&o)
 	return xdsclient.NewPool(o)
 }

@@ -254,7 +254,7 @@ func pool(t *testing.T, planes ...*plane) *xdsclient.Pool {
 		t.Fatal(err)
 	}
 	o := xdsclient.Options{Bootstrap: b, Features: xdsclient.Features(), Filters: xdsclient.Filters()}
-	o.Client.ResourceTimeout = time.Second
+	o.Client.ResourceTimeout = patience
 	o.Client.Backoff = func(int) time.Duration { return 20 * time.Millisecond }
 	return xdsclient.NewPool(o)
 }

@@ -88,7 +88,10 @@ func TestWishContextErrorsOverXDS(t *testing.T) {
 		}
 	}
 	ends("no resources yet", start(listener("target", "r")), func(cancel func()) { cancel() })
-	ends("at the server", start(listener("target", "r"), routes(to("c")), c, e), func(cancel func()) { <-arrived; cancel() })
+	ends("at the server", start(listener("target", "r"), routes(to("c")), c, e), func(cancel func()) {
+		testservice.Await(t, arrived, "the RPC at the server")
+		cancel()
+	})
 
 	delays := start(delayed(), routes(to("c")), c, e)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
