@@ -54,17 +54,24 @@ const (
 	unknown  = "unknown"
 )
 
+// These are the numbers that sockets of Windows return. Those of package syscall are its own there.
+const (
+	wsaConnAborted = syscall.Errno(10053)
+	wsaConnReset   = syscall.Errno(10054)
+	wsaTimedOut    = syscall.Errno(10060)
+)
+
 // reasonOf returns the value for a connection that ended with err. Only an error number of the
 // operating system counts as a socket error, so an error of a net.Conn that the program wrote is
 // "unknown".
 func reasonOf(err error) string {
 	var number syscall.Errno
 	switch {
-	case errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, wsaConnReset):
 		return "connection reset"
-	case errors.Is(err, transport.ErrNotAlive), errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, transport.ErrNotAlive), errors.Is(err, syscall.ETIMEDOUT), errors.Is(err, wsaTimedOut), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return "connection timed out"
-	case errors.Is(err, syscall.ECONNABORTED):
+	case errors.Is(err, syscall.ECONNABORTED), errors.Is(err, wsaConnAborted):
 		return "connection aborted"
 	case errors.Is(err, context.Canceled):
 		return shutDown

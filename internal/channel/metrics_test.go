@@ -18,9 +18,9 @@ import (
 func TestReasonOf(t *testing.T) {
 	op := func(err error) error { return fmt.Errorf("error reading: %w", &net.OpError{Op: "read", Err: err}) }
 	for want, errs := range map[string][]error{
-		"connection reset":     {op(syscall.ECONNRESET)},
-		"connection timed out": {transport.ErrNotAlive, op(syscall.ETIMEDOUT), op(os.ErrDeadlineExceeded), context.DeadlineExceeded},
-		"connection aborted":   {op(syscall.ECONNABORTED)},
+		"connection reset":     {op(syscall.ECONNRESET), op(os.NewSyscallError("wsarecv", wsaConnReset))},
+		"connection timed out": {transport.ErrNotAlive, op(syscall.ETIMEDOUT), op(os.NewSyscallError("wsarecv", wsaTimedOut)), op(os.ErrDeadlineExceeded), context.DeadlineExceeded},
+		"connection aborted":   {op(syscall.ECONNABORTED), op(os.NewSyscallError("wsasend", wsaConnAborted))},
 		"subchannel shutdown":  {context.Canceled},
 		"socket error":         {op(syscall.EPIPE), op(os.NewSyscallError("read", syscall.EHOSTUNREACH))},
 		"unknown":              {io.EOF, errors.New("x"), op(net.ErrClosed), &net.DNSError{}, nil},

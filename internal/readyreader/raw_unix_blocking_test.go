@@ -5,6 +5,7 @@
 package readyreader
 
 import (
+	"net"
 	"os"
 	"testing"
 	"time"
@@ -27,6 +28,29 @@ func block(t testing.TB, conn any) {
 	if flags&unix.O_NONBLOCK != 0 {
 		t.Skip("File().Fd() leaves the socket as it is")
 	}
+}
+
+// meters is a wrapper that reads and writes by itself.
+type meters struct{ net.Conn }
+
+func (m meters) Read(p []byte) (int, error)  { return m.Conn.Read(p) }
+func (m meters) Write(p []byte) (int, error) { return m.Conn.Write(p) }
+
+// TestBlockingSocketBelow: a look for input below a wrapper does not wait either.
+func TestBlockingSocketBelow(t *testing.T) {
+	forEachNetwork(t, func(t *testing.T, network string) {
+		self, peer := connPair(t, network)
+		block(t, self)
+		s := NewSocket(meters{self})
+		watchdog := time.AfterFunc(10*time.Second, func() {
+			t.Error("a try waits")
+			peer.Close()
+		})
+		defer watchdog.Stop()
+		if n, err := s.TryReadInto(make([]byte, 8)); n != 0 || err != ErrWouldBlock {
+			t.Errorf("try to read: %d, %v", n, err)
+		}
+	})
 }
 
 func TestBlockingSocket(t *testing.T) {

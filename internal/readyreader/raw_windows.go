@@ -24,15 +24,28 @@ const (
 
 // neverWaits makes single reads and writes of the descriptor return rather than wait. Package net uses
 // overlapped reads and writes, which this does not change: only calls that are not overlapped, which are
-// ours, fail with WSAEWOULDBLOCK.
+// ours, fail with WSAEWOULDBLOCK. It is false for a socket whose close is to linger: closesocket fails with
+// that error, too, and leaves the socket open.
 func neverWaits(rc syscall.RawConn) bool {
 	var err error
 	cerr := rc.Control(func(fd uintptr) {
+		if lingers(windows.Handle(fd)) {
+			err = windows.WSAEWOULDBLOCK
+			return
+		}
 		on, n := uint32(1), uint32(0)
 		err = windows.WSAIoctl(windows.Handle(fd), fionbio,
 			(*byte)(unsafe.Pointer(&on)), uint32(unsafe.Sizeof(on)), nil, 0, &n, nil, 0)
 	})
 	return cerr == nil && err == nil
+}
+
+// lingers reports whether SO_LINGER has a time for which a close waits.
+func lingers(fd windows.Handle) bool {
+	var l struct{ on, seconds uint16 }
+	n := int32(unsafe.Sizeof(l))
+	err := windows.Getsockopt(fd, windows.SOL_SOCKET, windows.SO_LINGER, (*byte)(unsafe.Pointer(&l)), &n)
+	return err == nil && l.on != 0 && l.seconds != 0
 }
 
 // readOnce reads once into a non-empty p: n > 0 or an error.

@@ -56,7 +56,7 @@ func newWrapped(conn net.Conn, out Layer) Layer {
 		sock = conn // it may still show its descriptor
 	}
 	rc := rawConnOf(sock)
-	if rc == nil {
+	if rc == nil || !neverWaits(rc) { // HasInput would wait
 		return nil
 	}
 	return &wrapped{conn: conn, rc: rc, out: out, room: leastRoom}

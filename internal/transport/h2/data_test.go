@@ -314,6 +314,7 @@ func TestWindowsGrow(t *testing.T) {
 			p.send(data(1, strings.Repeat("x", 15000), false))
 		}
 		p.frames()
+		time.Sleep(time.Microsecond)
 		p.send(raw(fPing, 1, 0, []byte("bdp\x00\x00\x00\x00\x00")))
 		p.want("SETTINGS INITIAL_WINDOW_SIZE=131070")
 		p.send(raw(fSettings, 1, 0, nil), data(1, "", true))
@@ -403,6 +404,7 @@ func TestWindowsGrowWithinTheLimit(t *testing.T) {
 				want = nil
 			}
 			p.frames()
+			time.Sleep(time.Microsecond)
 			p.send(raw(fPing, 1, 0, []byte("bdp\x00\x00\x00\x00\x00")))
 			p.want(want...)
 		})

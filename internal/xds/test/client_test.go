@@ -104,6 +104,7 @@ func until(t *testing.T, ok func() bool) {
 
 func TestA57DoesNotExist(t *testing.T) {
 	p := newPlane(t)
+	p.resourceTimeout = time.Second
 	c := client(t, pool(t, p))
 	p.set(cluster("other"))
 	w := newWatcher[*resource.Cluster](t)

@@ -267,6 +267,7 @@ func TestCaseForwardingRules(t *testing.T) {
 		{"shop", "shop", "shop:80", codes.Unavailable},
 	} {
 		p, a := newPlane(t), newBackend(t, "a")
+		p.resourceTimeout = time.Second
 		r := routes(to("c"))
 		r.VirtualHosts[0].Domains = []string{tt.domain}
 		p.set(listener(tt.listener, "r"), r, cluster("c"), inZones([]uint32{0}, []*backend{a}))

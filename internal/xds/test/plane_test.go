@@ -45,6 +45,10 @@ const nodeID = "node"
 // plane is a control plane: go-control-plane's server with its snapshot cache, or a linear one for
 // each type.
 type plane struct {
+	// resourceTimeout is that of the clients that use it. Tests of what it lacks lower it: otherwise a resource would
+	// count as missing on a machine that is busy.
+	resourceTimeout time.Duration
+
 	t       *testing.T
 	address string
 	cache   cache.SnapshotCache
@@ -68,7 +72,7 @@ type plane struct {
 
 func newPlane(t *testing.T, options ...grpc.ServerOption) *plane {
 	t.Helper()
-	p := &plane{t: t, options: options, address: "127.0.0.1:0", cache: cache.NewSnapshotCache(false, cache.IDHash{}, nil)}
+	p := &plane{t: t, options: options, address: "127.0.0.1:0", resourceTimeout: patience, cache: cache.NewSnapshotCache(false, cache.IDHash{}, nil)}
 	p.start()
 	t.Cleanup(p.stop)
 	return p
@@ -78,6 +82,10 @@ func newPlane(t *testing.T, options ...grpc.ServerOption) *plane {
 func (p *plane) start() {
 	p.t.Helper()
 	lis, err := net.Listen("tcp", p.address)
+	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); { // another test may have the port
+		<-time.After(10 * time.Millisecond)
+		lis, err = net.Listen("tcp", p.address)
+	}
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -254,7 +262,7 @@ func pool(t *testing.T, planes ...*plane) *xdsclient.Pool {
 		t.Fatal(err)
 	}
 	o := xdsclient.Options{Bootstrap: b, Features: xdsclient.Features(), Filters: xdsclient.Filters()}
-	o.Client.ResourceTimeout = patience
+	o.Client.ResourceTimeout = planes[0].resourceTimeout
 	o.Client.Backoff = func(int) time.Duration { return 20 * time.Millisecond }
 	return xdsclient.NewPool(o)
 }

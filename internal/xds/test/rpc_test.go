@@ -5,6 +5,7 @@ package test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
@@ -152,6 +153,7 @@ func TestPublicResolver(t *testing.T) {
 
 func TestA57NoListener(t *testing.T) {
 	p := newPlane(t)
+	p.resourceTimeout = time.Second
 	p.set(listener("other", "r"))
 	_, err := try(t.Context(), t, channel(t, nil, p))
 	if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), `Listener "target"`) || !strings.Contains(err.Error(), nodeID) {

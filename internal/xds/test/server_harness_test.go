@@ -61,6 +61,7 @@ func serverText(p *plane, providers string) string {
 func serverPool(t *testing.T, p *plane, providers string) *xdsclient.Pool {
 	t.Helper()
 	return poolWith(t, serverText(p, providers), func(o *xdsclient.Options) {
+		o.Client.ResourceTimeout = p.resourceTimeout
 		o.Client.Backoff = func(int) time.Duration { return 20 * time.Millisecond }
 	})
 }

@@ -37,6 +37,7 @@ import (
 // TestA36Modes: a server serves while there is a Listener for it.
 func TestA36Modes(t *testing.T) {
 	p := newPlane(t)
+	p.resourceTimeout = time.Second
 	p.set()
 	s := serveXDS(t, serverPool(t, p, ""), "127.0.0.1")
 	cc := s.dial("")
@@ -135,6 +136,7 @@ func wantMessage(t *testing.T, cc *grpc.ClientConn, want string) {
 // TestA36NoRoutes: without its RouteConfiguration a server serves, and RPCs fail.
 func TestA36NoRoutes(t *testing.T) {
 	p := newPlane(t)
+	p.resourceTimeout = time.Second
 	s := serveXDS(t, serverPool(t, p, ""), "127.0.0.1")
 	p.set(s.listener(rds("r")))
 	s.wantMode(connectivity.ServingModeServing) // after the time that the routes may take

@@ -126,6 +126,7 @@ func TestWishDrainOnXDSServer(t *testing.T) {
 // in, do not count; those that are let in do, until their end, also while they drain.
 func TestWishLimitsOnXDSServer(t *testing.T) {
 	p := newPlane(t)
+	p.resourceTimeout = time.Second
 	limiter := limits.New(limits.Limits{Connections: 2, RPCs: 1})
 	s := serveFunctions(t, p, &testservice.Functions{Stream: saysGoodbye}, limiter.Option())
 	usage := func(conns, rpcs int) {

@@ -275,6 +275,7 @@ func connecting(ctx context.Context, t *testing.T, p *plane, options []connect.O
 // the control plane knows no such Listener, or no server of the cluster can be reached.
 func TestWishConnectedOverXDS(t *testing.T) {
 	p := newPlane(t)
+	p.resourceTimeout = time.Second
 	failFast := []connect.Option{connect.FailFast()}
 	p.set()
 	if _, err := connecting(testservice.Context(t), t, p, failFast); err == nil || !strings.Contains(err.Error(), "target") {

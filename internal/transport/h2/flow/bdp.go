@@ -244,8 +244,12 @@ func (b *BDP) product(now time.Duration) float64 {
 	return float64(b.best) * (b.short.duration() + schedulingTrip).Seconds()
 }
 
-// noteRate records the rate at which bytes have arrived since the PING, if it is the best lately.
+// noteRate records the rate at which bytes have arrived since the PING, if it is the best lately. There is
+// none if the clock has not moved: that of Windows moves in steps of up to 16 ms.
 func (b *BDP) noteRate(now time.Duration) {
+	if inMicros(now) == b.sentAt {
+		return
+	}
 	rate := float32(float64(b.span) / b.sentAt.until(inMicros(now)).Seconds())
 	if at := inTicks(now); rate >= b.best || b.bestAt.until(at) > bdpMemory {
 		b.best, b.bestAt = rate, at

@@ -189,8 +189,11 @@ func TestBDPPings(t *testing.T) {
 		b := NewBDP(0)
 		b.Received(half, start)
 		b.Received(2*half, start)
-		if w, grown := b.Acked(start); !grown || w != 2*InitialBDPWindow {
+		if w, grown := b.Acked(start); grown || w != InitialBDPWindow {
 			t.Errorf("got %d, %t", w, grown)
+		}
+		if !pings(b.Received(maxUnchangedBytes*half, at(time.Hour))) {
+			t.Error("no more PINGs")
 		}
 	})
 	t.Run("ends at the most", func(t *testing.T) {
