@@ -29,6 +29,7 @@ func (*quietCall) SetHeader(metadata.MD) error  { return nil }
 func (*quietCall) SendHeader(metadata.MD) error { return nil }
 func (*quietCall) SetTrailer(metadata.MD) error { return nil }
 func (*quietCall) Context() context.Context     { return context.Background() }
+func (*quietCall) ConnContext() context.Context { return nil }
 func (*quietCall) Peer() *peer.Peer             { return nil }
 func (*quietCall) ContentSubtype() string       { return "" }
 func (*quietCall) RecvCompress() string         { return "" }

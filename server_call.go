@@ -29,6 +29,7 @@ import (
 type serverCall interface {
 	called
 	Context() context.Context
+	ConnContext() context.Context
 	Peer() *peer.Peer
 	Owner() handover.Owner
 
@@ -100,15 +101,19 @@ func (s *Server) begin(st serverCall) *serverStream {
 			answerExited(st)
 		}
 	}()
-	ctx, err := s.tap(st)
+	ctx, free := withinConn(st)
+	ctx, err := s.tap(ctx, st)
 	tapped = true
 	if err != nil {
+		if free != nil {
+			free()
+		}
 		s.opts.limits.leave(st)
 		_ = st.Finish(status.Convert(err)) // an error can be reported to nobody
 		return nil
 	}
-	if own := st.Context(); ctx != own && ctx.Done() != own.Done() { // the tap's may end first
-		st.(boundCall).Bind(ctx)
+	if own := st.Context(); free != nil || ctx != own && ctx.Done() != own.Done() { // it may end first
+		st.(boundCall).Bind(ctx, free)
 	}
 	if s.opts.labelGoroutines {
 		ctx = labelGoroutine(ctx, st.Method())
@@ -172,8 +177,8 @@ func (s *Server) over(st serverCall) {
 	defer s.running.leave(st.Peer())
 	s.opts.limits.leave(st)
 	s.opts.control.end(st)
-	if s.opts.transport.Tap != nil {
-		st.(boundCall).Unbind() // calls the context that the tap has returned
+	if s.opts.transport.Tap != nil || len(s.opts.stats) > 0 {
+		st.(boundCall).Unbind() // calls the context that the tap, or TagConn, has returned
 	}
 }
 
@@ -223,10 +228,34 @@ func isMalformed(path string) bool {
 	return !ok && strings.HasPrefix(path, "/")
 }
 
+// withinConn returns the call's context. If stats handlers have given the connection a context that may end, the call's
+// ends with it. Then free, which is otherwise nil, must be called in the end.
+func withinConn(st serverCall) (ctx context.Context, free func()) {
+	ctx, conn := st.Context(), st.ConnContext()
+	if conn == nil {
+		return ctx, nil
+	}
+	at, bounded := conn.Deadline()
+	var cancel context.CancelFunc
+	if bounded {
+		ctx, cancel = context.WithDeadline(ctx, at)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	stop := context.AfterFunc(conn, func() {
+		if !bounded || conn.Err() != context.DeadlineExceeded { // otherwise ctx ends by itself
+			cancel()
+		}
+	})
+	return ctx, func() { stop(); cancel() }
+}
+
 // tap calls the application's tap. If the context that the tap returns has ended, nothing more of the
 // call runs: either the client has given up, or the tap wants no handler to run.
-func (s *Server) tap(st serverCall) (context.Context, error) {
-	ctx := st.Context()
+func (s *Server) tap(ctx context.Context, st serverCall) (context.Context, error) {
+	if conn := st.ConnContext(); conn != nil && conn.Err() != nil {
+		return nil, status.FromContextError(conn.Err()).Err()
+	}
 	if s.opts.transport.Tap == nil {
 		return ctx, nil
 	}
@@ -244,9 +273,9 @@ func (s *Server) tap(st serverCall) (context.Context, error) {
 	return ctx, nil
 }
 
-// boundCall is a call that waits for its client no longer than the context lasts that a tap has returned.
+// boundCall is a call that waits for its client no longer than the context lasts that a tap, or TagConn, has returned.
 type boundCall interface {
-	Bind(context.Context)
+	Bind(ctx context.Context, free func())
 	Unbind()
 }
 

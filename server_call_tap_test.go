@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 )
@@ -68,28 +69,49 @@ func TestServerTapBound(t *testing.T) {
 		"behind net/http": {serveHTTP, []bounded{receives, goesOn}},
 	} {
 		for _, tt := range server.calls {
-			t.Run(name+"/"+tt.name, func(t *testing.T) {
-				handled := make(chan error, 1)
-				e := newEcho()
-				e.stream = func(ss ServerStream) error {
-					err := tt.handle(ss)
-					handled <- err
-					return err
-				}
-				c := connect(t, server.start(t, e, InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
-					ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond) // long enough for the handler to begin
-					t.Cleanup(cancel)
-					return ctx, nil
-				})))
-				r := c.open(t.Context(), transport.Call{Method: "/test.Echo/Bidi"})
-				wantCode(t, "the handler", within(t, handled, "the handler's end"), tt.want)
-				for ok := true; ok; {
-					_, ok = r.recv()
-				}
-				wantCode(t, "the client", r.Status().Err(), tt.want)
-			})
+			for who, bound := range bounds(t) {
+				t.Run(name+"/"+who+"/"+tt.name, func(t *testing.T) {
+					handled := make(chan error, 1)
+					e := newEcho()
+					e.stream = func(ss ServerStream) error {
+						err := tt.handle(ss)
+						handled <- err
+						return err
+					}
+					c := connect(t, server.start(t, e, bound))
+					r := c.open(t.Context(), transport.Call{Method: "/test.Echo/Bidi"})
+					wantCode(t, "the handler", within(t, handled, "the handler's end"), tt.want)
+					for ok := true; ok; {
+						_, ok = r.recv()
+					}
+					wantCode(t, "the client", r.Status().Err(), tt.want)
+				})
+			}
 		}
 	}
+}
+
+// bounds are options that shorten the contexts of RPCs.
+func bounds(t *testing.T) map[string]ServerOption {
+	short := func(ctx context.Context) context.Context {
+		ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond) // long enough for the handler to begin
+		t.Cleanup(cancel)
+		return ctx
+	}
+	return map[string]ServerOption{
+		"tap":                   InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) { return short(ctx), nil }),
+		"context of connection": StatsHandler(connTagger{tag: short}),
+	}
+}
+
+// connTagger gives connections a context.
+type connTagger struct {
+	quietStats
+	tag func(context.Context) context.Context
+}
+
+func (c connTagger) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	return c.tag(ctx)
 }
 
 // joined ends with another context than the one that it has its values of.

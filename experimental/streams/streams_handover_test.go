@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -399,17 +400,31 @@ func TestWaitingMessagePanics(t *testing.T) {
 	}
 }
 
-// TestTapsContext: the RPC ends when the context ends that a tap has returned, whether the client still sends or not.
-func TestTapsContext(t *testing.T) {
-	for _, way := range []string{"Serve", "ServeHTTP"} {
+// connTagger is a stats handler that gives connections a context.
+type connTagger func(context.Context) context.Context
+
+func (f connTagger) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return f(ctx) }
+func (connTagger) HandleConn(context.Context, stats.ConnStats)                         {}
+func (connTagger) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context     { return ctx }
+func (connTagger) HandleRPC(context.Context, stats.RPCStats)                           {}
+
+// TestProgramsContext: the RPC ends when the context ends that a tap, or TagConn of a stats handler, has returned,
+// whether the client still sends or not.
+func TestProgramsContext(t *testing.T) {
+	var end atomic.Pointer[context.CancelFunc]
+	bind := func(ctx context.Context) context.Context {
+		ctx, cancel := context.WithCancel(ctx)
+		end.Store(&cancel)
+		return ctx
+	}
+	options := map[string]grpc.ServerOption{
+		"tap":     grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) { return bind(ctx), nil }),
+		"TagConn": grpc.StatsHandler(connTagger(bind)),
+	}
+	for _, way := range []string{"Serve, tap", "Serve, TagConn", "ServeHTTP, tap", "ServeHTTP, TagConn"} {
+		way, whose, _ := strings.Cut(way, ", ")
 		for _, client := range []string{"sends", "has sent"} {
-			t.Run(way+", the client "+client, func(t *testing.T) {
-				var end atomic.Pointer[context.CancelFunc]
-				tapped := func(ctx context.Context, _ *tap.Info) (context.Context, error) {
-					ctx, cancel := context.WithCancel(ctx)
-					end.Store(&cancel)
-					return ctx, nil
-				}
+			t.Run(way+", "+whose+", the client "+client, func(t *testing.T) {
 				begun, done := make(chan struct{}), make(chan error, 1)
 				h := newHub()
 				h.calls = &streams.ServerCallbacks[streams.None, response]{OnDone: func(_ *watcher, err error) { done <- err }}
@@ -420,7 +435,7 @@ func TestTapsContext(t *testing.T) {
 					}, nil)
 					return err
 				}
-				r := newRig(t, &service{down: h.watch, duplex: handed}, grpc.InTapHandle(tapped))
+				r := newRig(t, &service{down: h.watch, duplex: handed}, options[whose])
 				stub := r.client
 				if way == "ServeHTTP" {
 					stub = clientOf(overHTTP(t, r.server))

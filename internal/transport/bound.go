@@ -14,6 +14,7 @@ import (
 type bound struct {
 	context.Context
 	stop func() bool // keeps Context from waking the receiver; nil: it does not do that
+	free func()      // lets go of what Context holds; nil: nothing
 	over error       // how Context ended, with a status; nil: it has not. ServerStream.mu guards it
 }
 
@@ -38,9 +39,9 @@ func (b *bound) ended() error {
 }
 
 // Bind makes Recv and Send wait no longer than ctx lasts. It must be called before the call is served, and
-// Unbind after the end of the call.
-func (s *ServerStream) Bind(ctx context.Context) {
-	b := &bound{Context: ctx}
+// Unbind, which calls free unless that is nil, after the end of the call.
+func (s *ServerStream) Bind(ctx context.Context, free func()) {
+	b := &bound{Context: ctx, free: free}
 	s.mu.Lock()
 	s.mutableCold().bound = b
 	s.mu.Unlock()
@@ -58,8 +59,17 @@ func (s *ServerStream) Bind(ctx context.Context) {
 
 // Unbind lets go of the context that Bind was given, if it was called.
 func (s *ServerStream) Unbind() {
-	if b := s.cold().bound; b != nil {
-		b.stop()
+	s.cold().bound.release()
+}
+
+// release is called after the end of the call. b may be nil.
+func (b *bound) release() {
+	if b == nil {
+		return
+	}
+	b.stop()
+	if b.free != nil {
+		b.free()
 	}
 }
 
@@ -67,18 +77,14 @@ func (s *ServerStream) Unbind() {
 func (s *ServerStream) Late() error { return s.cold().bound.err() }
 
 // Bind does what ServerStream.Bind does, except for Send: net/http decides how long a Write waits.
-func (s *HandlerStream) Bind(ctx context.Context) {
-	b := &bound{Context: ctx}
+func (s *HandlerStream) Bind(ctx context.Context, free func()) {
+	b := &bound{Context: ctx, free: free}
 	s.body.bound = b
 	b.stop = context.AfterFunc(ctx, func() { s.handed.Load().wake() })
 }
 
 // Unbind does what ServerStream.Unbind does.
-func (s *HandlerStream) Unbind() {
-	if b := s.body.bound; b != nil {
-		b.stop()
-	}
-}
+func (s *HandlerStream) Unbind() { s.body.bound.release() }
 
 // Late implements handover.Server.
 func (s *HandlerStream) Late() error { return s.body.bound.err() }

@@ -86,7 +86,7 @@ func (s *HandlerStream) interrupt() {
 	defer s.handed.Load().wake()
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	if !s.writing {
+	if !s.writing || s.cutter != nil {
 		return
 	}
 	if s.ctx.Err() == context.DeadlineExceeded {
@@ -128,6 +128,7 @@ func (s *HandlerStream) endWrite() {
 	s.writing = false
 	if s.cutter != nil {
 		s.cutter.Stop()
+		s.cutter = nil
 	}
 }
 
@@ -231,8 +232,15 @@ func (a strAddr) Network() string {
 
 // Derive replaces the call's context by what f makes of it. It must be called before the call is served.
 func (s *HandlerStream) Derive(f func(context.Context) context.Context) {
-	s.ctx.Context = f(s.ctx.Context)
+	own := s.ctx.Context
+	s.ctx.Context = f(own)
+	if s.ctx.Done() != own.Done() { // it may end first, and ends later if own does
+		context.AfterFunc(s.ctx.Context, s.interrupt)
+	}
 }
+
+// ConnContext returns nil: the call's context ends with that of its connection anyway.
+func (s *HandlerStream) ConnContext() context.Context { return nil }
 
 // Method returns the full method name, "/package.Service/Method".
 func (s *HandlerStream) Method() string { return s.req.method.Path() }

@@ -18,7 +18,7 @@ import (
 )
 
 // NewServer serves calls on nc. The handshake of nc is done and has yielded p, which is not changed from
-// now on. The values of ctx are visible in every call's context; the end of ctx has no effect.
+// now on. The values of ctx are visible in every call's context. The end of ctx has no effect: see ConnContext.
 func NewServer(ctx context.Context, nc net.Conn, p *peer.Peer, host *ServerHost) *Server {
 	s := &Server{host: host, special: &ordinary, peer: p}
 	if shares := readyreader.Find(nc, sharesPort) != nil; shares || ctx != ordinary.ctx || agesOut(&host.Keepalive) {
@@ -52,6 +52,14 @@ func (s *Server) StartAfter(spent time.Duration) {
 
 // Peer returns the other end. Its fields must not be changed.
 func (s *Server) Peer() *peer.Peer { return s.peer }
+
+// ConnContext returns the context of the call's connection if that may end, and otherwise nil.
+func (s *ServerStream) ConnContext() context.Context {
+	if ctx := s.server.special.ctx; ctx.Done() != nil {
+		return ctx
+	}
+	return nil
+}
 
 // Context returns the context of the connection, which has the values that stats handlers put there.
 func (s *Server) Context() context.Context { return s.special.ctx }

@@ -134,6 +134,9 @@ func (c *callContext) Value(key any) any {
 	case ctxkey.IncomingMetadata:
 		return c
 	case ctxkey.Peer:
+		if p := c.server.special.ctx.Value(key); p != nil { // a stats handler has put it there
+			return p
+		}
 		return c.server.peer
 	case ctxkey.ServerTransportStream:
 		return (*ServerStream)(c)

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/parity/internal/probe"
+	"google.golang.org/grpc/parity/internal/rig"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
+)
+
+// connContext is a stats handler that changes the context of each connection.
+type connContext struct {
+	change func(context.Context) context.Context
+}
+
+func (c connContext) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	return c.change(ctx)
+}
+func (connContext) HandleConn(context.Context, stats.ConnStats)                     {}
+func (connContext) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+func (connContext) HandleRPC(context.Context, stats.RPCStats)                       {}
+
+// connContextProbes end the context that TagConn returns on a server, or shorten it, while a handler runs.
+func connContextProbes() (out []probe.Probe) {
+	type end struct {
+		name   string
+		change func(context.Context) (context.Context, context.CancelFunc)
+	}
+	ends := []end{
+		{"cancelled", context.WithCancel},
+		{"with a deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 300*time.Millisecond)
+		}},
+	}
+	handlers := []struct {
+		name   string
+		handle func(grpc.ServerStream) error
+	}{
+		{"waits", func(s grpc.ServerStream) error { <-s.Context().Done(); return s.Context().Err() }},
+		{"receives", func(s grpc.ServerStream) error { return s.RecvMsg(new(rig.Msg)) }},
+		{"sends", func(s grpc.ServerStream) (err error) {
+			for err == nil {
+				err = s.SendMsg(rig.M(string(make([]byte, 1<<10))))
+			}
+			return err
+		}},
+		{"goes on", func(s grpc.ServerStream) error {
+			<-s.Context().Done()
+			return s.SendMsg(rig.M("later"))
+		}},
+	}
+	for _, e := range ends {
+		for _, h := range handlers {
+			out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/" + h.name, Run: func(p *probe.P) {
+				stop, began, got := make(chan context.CancelFunc, 1), make(chan bool, 1), make(chan error, 1)
+				s := rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.StatsHandler(connContext{func(ctx context.Context) context.Context {
+					ctx, cancel := e.change(ctx)
+					stop <- cancel
+					return ctx
+				}})}, Handlers: rig.Handlers{Stream: func(s grpc.ServerStream) error {
+					_, has := s.Context().Deadline()
+					began <- has
+					err := h.handle(s)
+					p.Printf("context: %v", s.Context().Err())
+					got <- err
+					return err
+				}}}.Start(p)
+				stream, err := s.NewStream(p.Context(), rig.BidiDesc, rig.Bidi)
+				if err == nil {
+					p.Printf("has a deadline: %v", <-began)
+					if cancel := <-stop; e.name == "cancelled" {
+						cancel()
+					}
+					select {
+					case err := <-got:
+						p.Printf("handler: %s", rig.Err(err))
+					case <-time.After(2 * time.Second):
+						p.Printf("the handler does not return")
+					}
+					for err == nil {
+						err = stream.RecvMsg(new(rig.Msg))
+					}
+				}
+				p.Printf("client: %s", rig.Err(err))
+			}})
+		}
+		out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/unary, and the next", Run: func(p *probe.P) {
+			stop := make(chan context.CancelFunc, 9)
+			first := true
+			s := rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.StatsHandler(connContext{func(ctx context.Context) context.Context {
+				ctx, cancel := e.change(ctx)
+				stop <- cancel
+				return ctx
+			}})}, Handlers: rig.Handlers{Unary: func(ctx context.Context, m *rig.Msg) (*rig.Msg, error) {
+				if !first {
+					return m, nil
+				}
+				first = false
+				if cancel := <-stop; e.name == "cancelled" {
+					cancel()
+				}
+				<-ctx.Done()
+				return m, nil
+			}}}.Start(p)
+			p.Printf("%s", call(p.Context(), s))
+			ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+			defer cancel()
+			p.Printf("%s", call(ctx, s))
+		}})
+	}
+	return append(out, probe.Probe{Name: "context of a connection/another peer", Run: func(p *probe.P) {
+		s := rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.StatsHandler(connContext{func(ctx context.Context) context.Context {
+			return peer.NewContext(ctx, &peer.Peer{Addr: &net.UnixAddr{Name: "other", Net: "unix"}})
+		}})}, Handlers: rig.Handlers{Unary: func(ctx context.Context, m *rig.Msg) (*rig.Msg, error) {
+			from, _ := peer.FromContext(ctx)
+			p.Printf("%T", from.Addr)
+			return m, nil
+		}}}.Start(p)
+		p.Printf("%s", call(p.Context(), s))
+	}})
+}
