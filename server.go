@@ -41,11 +41,13 @@ type Server struct {
 	services map[string]*serviceInfo
 	methods  map[string]*method // by "/package.Service/Method"
 
-	mu        sync.Mutex // guards what follows; a goroutine that holds it never waits
-	empty     sync.Cond  // signalled when openConns has become 0
-	state     serverState
-	begun     bool // Serve or ServeHTTP was called
-	listeners map[*served]struct{}
+	mu    sync.Mutex // guards what follows; a goroutine that holds it never waits
+	empty sync.Cond  // signalled when openConns has become 0
+	state serverState
+	begun bool // Serve or ServeHTTP was called
+	// leavesSilent says that a drain does not wait for connections whose client has said nothing: see controlledServer.
+	leavesSilent bool
+	listeners    map[*served]struct{}
 	// handshakes are the connections that are not yet in conns. Stop closes them, and GracefulStop those that take
 	// longer than handshakePatience.
 	handshakes map[*handshake]struct{}

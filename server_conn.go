@@ -265,12 +265,14 @@ func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 func (s *Server) started(c *transport.Server) {
 	s.mu.Lock()
 	delete(s.starting, c)
-	state := s.state
+	state, leavesSilent := s.state, s.leavesSilent
 	s.mu.Unlock()
 	switch state {
 	case serverDraining:
 		c.Drain(drainReason)
-		s.drainNew(c)
+		if leavesSilent {
+			c.EndSilentDrain()
+		}
 	case serverStopped:
 		c.Close(errStopping)
 	}

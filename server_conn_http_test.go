@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // serveHTTP starts a server behind net/http, over HTTP/2 without TLS.
@@ -108,6 +109,29 @@ func TestServeHTTPUnary(t *testing.T) {
 		if got := r.trailer.Get("y-bin"); !slices.Equal(got, []string{"\x02"}) {
 			t.Errorf("y-bin = %q", got)
 		}
+	}
+}
+
+// TestServeHTTPDetailsOfHeaders: details in the metadata of the headers are not those of the status.
+func TestServeHTTPDetailsOfHeaders(t *testing.T) {
+	e := newEcho()
+	e.unary = func(ctx context.Context, _ *text) (*text, error) {
+		st, err := status.New(codes.Aborted, "other").WithDetails(&text{Value: "d"})
+		if err != nil {
+			t.Error(err)
+		}
+		b, err := proto.Marshal(st.Proto())
+		if err != nil {
+			t.Error(err)
+		}
+		if err := SetHeader(ctx, metadata.Pairs("grpc-status-details-bin", string(b))); err != nil {
+			t.Error(err)
+		}
+		return nil, status.Error(codes.Aborted, "x")
+	}
+	r := connect(t, serveHTTP(t, e)).unary(context.Background(), "x")
+	if r.wantStatus(t, codes.Aborted, "x"); len(r.status.Details()) != 0 {
+		t.Errorf("details = %v", r.status.Details())
 	}
 }
 

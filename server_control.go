@@ -66,6 +66,9 @@ type controlledServer Server
 // GracefulStop implements control.Server.
 func (c *controlledServer) GracefulStop(ctx context.Context) (conns int, err error) {
 	s := (*Server)(c)
+	s.mu.Lock()
+	s.leavesSilent = true
+	s.mu.Unlock()
 	for _, conn := range s.enter(serverDraining) {
 		conn.Drain(drainReason)
 		conn.EndSilentDrain()
@@ -80,13 +83,6 @@ func (c *controlledServer) GracefulStop(ctx context.Context) (conns int, err err
 	}
 	s.markStopped()
 	return 0, nil
-}
-
-// drainNew is called after Drain for a connection that began while the server was about to drain.
-func (s *Server) drainNew(c *transport.Server) {
-	if s.opts.control.tracker != nil {
-		c.EndSilentDrain()
-	}
 }
 
 // wakeWaiters wakes the goroutines that wait for connections or handlers to end, so that they check ctx.

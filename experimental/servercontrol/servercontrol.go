@@ -21,7 +21,8 @@
 // wait for connections on which the client has sent nothing, not even its first SETTINGS, such as those
 // that a load balancer opens ahead: it tells these clients that no RPC is served, and closes the
 // connections within a second. For a client that does not answer at all, and has no RPC, it waits for 6
-// seconds, and for one that does not end its TLS handshake for 5.
+// seconds, and for one that does not end its TLS handshake for 5. For a client that takes nothing of what
+// it is sent it waits until keepalive, or the system, gives the connection up.
 //
 // An RPC is listed from just before its handler and its interceptors run, until they have returned. If
 // its stream was handed over (package experimental/streams), it is listed until its OnDone has returned.

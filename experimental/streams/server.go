@@ -32,7 +32,8 @@ type ServerCallbacks[Req, Res any] struct {
 	// OnDone is the last call, for every stream that was handed over. err is nil if the RPC ended
 	// with Finish(nil), and otherwise a status: that of Finish, of the handler or of an
 	// interceptor; codes.Canceled if the client cancelled; codes.DeadlineExceeded if the deadline
-	// passed; codes.Unavailable if the connection was lost; or what else made the RPC fail.
+	// passed; codes.Unavailable if the connection was lost, which behind ServeHTTP may also be
+	// codes.Canceled, as net/http does not tell these apart; or what else made the RPC fail.
 	OnDone func(s *Server[Req, Res], err error)
 }
 

@@ -17,6 +17,7 @@ var (
 
 	errHandedOver = status.Error(codes.FailedPrecondition, "the stream was handed over already")
 
+	errStopped  = status.Error(codes.Unavailable, "the server is stopping")
 	errConnGone = status.Error(codes.Unavailable, "transport is closing")
 
 	// Without a status: a handler that returns it ends the call with Unknown.

@@ -143,8 +143,13 @@ func (s *HandlerStream) EndedEarly() {
 // Conn does what ServerStream.Conn does.
 func (s *HandlerStream) Conn() any { return s }
 
-// Fate does what ServerStream.Fate does.
-func (s *HandlerStream) Fate() error { return status.FromContextError(s.ctx.Err()).Err() }
+// Fate does what ServerStream.Fate does, but for a lost connection: net/http does not tell that from a cancellation.
+func (s *HandlerStream) Fate() error {
+	if s.stopped.Load() {
+		return errStopped
+	}
+	return status.FromContextError(s.ctx.Err()).Err()
+}
 
 // Done has nothing to do.
 func (s *HandlerStream) Done() {}

@@ -177,6 +177,7 @@ func (s *HandlerStream) finish(st *status.Status) {
 	st = s.settle(st)
 	s.flush.Flush() // what is set from here on goes into the trailers
 	h := s.w.Header()
+	h.Del(grpcwire.HeaderStatusDetails) // it was sent with the headers; net/http would send it once more, as its name is announced
 	// Details that can't be encoded are left out.
 	f, _ := grpcwire.EncodeStatus(st)
 	h.Set(grpcwire.HeaderGRPCStatus, f.Code)

@@ -154,9 +154,9 @@ func (s *HandlerStream) parse() (code int, reason string) {
 	subtype, isGRPC := grpcwire.ParseContentType(contentType)
 	switch {
 	case r.Method != http.MethodPost:
-		return http.StatusMethodNotAllowed, "invalid gRPC request method " + quote(r.Method)
+		return http.StatusMethodNotAllowed, "invalid gRPC request method " + quote(grpcwire.Quoted(r.Method))
 	case !isGRPC:
-		return http.StatusUnsupportedMediaType, "invalid gRPC request content-type " + quote(contentType)
+		return http.StatusUnsupportedMediaType, "invalid gRPC request content-type " + quote(grpcwire.Quoted(contentType))
 	case r.ProtoMajor != 2:
 		return http.StatusHTTPVersionNotSupported, "gRPC requires HTTP/2"
 	case !ok:
@@ -192,11 +192,11 @@ func (s *HandlerStream) parseMetadata() (code int, reason string) {
 				continue
 			}
 			if joined.split(strings.Count(v, ",")+1, len(v)); joined.tooMany() {
-				return http.StatusBadRequest, "too many values joined in binary metadata " + quote(k)
+				return http.StatusBadRequest, "too many values joined in binary metadata " + quote(grpcwire.Quoted(k))
 			}
 			more, err := grpcwire.AppendBinaryValues(s.md[k], v)
 			if err != nil {
-				return http.StatusBadRequest, (&badBinary{k, err}).Error()
+				return http.StatusBadRequest, (&badBinary{grpcwire.Quoted(k), err}).Error()
 			}
 			s.md[k] = more
 		}
@@ -256,7 +256,11 @@ func (s *HandlerStream) RecvCompress() string { return s.req.encoding }
 
 // AcceptEncoding returns the client's list of encodings that it can read.
 func (s *HandlerStream) AcceptEncoding() string {
-	return strings.Join(s.md[grpcwire.HeaderAcceptEncoding], ",")
+	var list acceptList
+	for _, v := range s.md[grpcwire.HeaderAcceptEncoding] {
+		list.add(v)
+	}
+	return string(list)
 }
 
 // HeaderWireLength returns 0: net/http does not tell the size of the request headers as HPACK coded them.

@@ -6,7 +6,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/credentials"
@@ -22,5 +24,28 @@ func TestHandlerPeer(t *testing.T) {
 	info := s.peer.AuthInfo.(credentials.TLSInfo)
 	if info.SPIFFEID == nil || *info.SPIFFEID != *id || s.peer.Addr.String() != "1.2.3.4:5" {
 		t.Errorf("%v, %v", s.peer.Addr, info.SPIFFEID)
+	}
+}
+
+// TestHandlerQuotesLittle: a refusal quotes no more of a request than one without net/http does.
+func TestHandlerQuotesLittle(t *testing.T) {
+	long := strings.Repeat("\xff", 4000)
+	for name, change := range map[string]func(*http.Request){
+		"method":          func(r *http.Request) { r.Method = long },
+		"content type":    func(r *http.Request) { r.Header.Set("Content-Type", "application/grpc"+long) },
+		"binary metadata": func(r *http.Request) { r.Header[long+"-bin"] = []string{"!"} },
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/s/m", nil)
+		r.ProtoMajor = 2
+		r.Header.Set("Content-Type", "application/grpc")
+		change(r)
+		w := httptest.NewRecorder()
+		if s := NewHandlerStream(w, r, &ServerHost{}); s != nil {
+			t.Errorf("%s: it is served", name)
+			continue
+		}
+		if n := w.Body.Len(); n > 1500 {
+			t.Errorf("%s: a body of %d bytes", name, n)
+		}
 	}
 }

@@ -231,18 +231,27 @@ const maxAcceptEncoding = 1 << 10
 // acceptEncoding returns the list of encodings that the client can read. Only calls whose messages are
 // compressed ask for it.
 func (r *request) acceptEncoding() string {
-	all := ""
+	var all acceptList
 	f := r.fields()
 	for k, ok := f.next(); ok; k, ok = f.next() {
-		switch {
-		case k.name != grpcwire.HeaderAcceptEncoding:
-		case all == "":
-			all = k.value
-		case len(all)+len(k.value) < maxAcceptEncoding:
-			all += "," + k.value
+		if k.name == grpcwire.HeaderAcceptEncoding {
+			all.add(k.value)
 		}
 	}
-	return all
+	return string(all)
+}
+
+// acceptList is the list in the fields of one request.
+type acceptList string
+
+// add adds the list in one more field, unless there is too much.
+func (l *acceptList) add(list string) {
+	switch {
+	case *l == "":
+		*l = acceptList(list)
+	case len(*l)+len(list) < maxAcceptEncoding:
+		*l += "," + acceptList(list)
+	}
 }
 
 func once(dst *[]byte, v []byte, fault string) error {
