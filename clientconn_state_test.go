@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal/testutils"
+	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/serviceconfig"
 	"google.golang.org/grpc/status"
@@ -189,6 +191,49 @@ func TestIdleTimeout(t *testing.T) {
 		err = st.RecvMsg(new(text))
 	}
 	awaitState(t, cc, connectivity.Idle)
+}
+
+// slowAsked is a builder, and the resolver that it builds, whose ResolveNow takes half a second.
+type slowAsked struct {
+	events []string
+	asked  chan struct{}
+}
+
+func (*slowAsked) Scheme() string { return "slow" }
+
+func (s *slowAsked) Build(_ resolver.Target, cc resolver.ClientConn, _ resolver.BuildOptions) (resolver.Resolver, error) {
+	s.events = append(s.events, "build")
+	return s, cc.UpdateState(addressState("nobody:1"))
+}
+
+func (s *slowAsked) ResolveNow(resolver.ResolveNowOptions) {
+	s.asked <- struct{}{}
+	time.Sleep(time.Second / 2)
+}
+
+func (s *slowAsked) Close() { s.events = append(s.events, "close") }
+
+// TestIdleClosesFirst: a channel that leaves idle mode builds a resolver only when the one before is closed.
+func TestIdleClosesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowAsked{asked: make(chan struct{}, 10)}
+		cc := newTestClient(t, "slow:///x", WithResolvers(s), WithIdleTimeout(time.Second), WithContextDialer(func(context.Context, string) (net.Conn, error) {
+			time.Sleep(time.Second - time.Millisecond)
+			return nil, errors.New("refused")
+		}))
+		defer cc.Close()
+		cc.Connect()
+		<-s.asked
+		time.Sleep(10 * time.Millisecond)
+		if got := cc.GetState(); got != connectivity.Idle {
+			t.Fatalf("the channel is %v", got)
+		}
+		cc.Connect()
+		if want := []string{"build", "close", "build"}; !slices.Equal(s.events, want) {
+			t.Errorf("%q, want %q", s.events, want)
+		}
+		time.Sleep(time.Minute)
+	})
 }
 
 func TestCloseEndsEverything(t *testing.T) {

@@ -52,8 +52,9 @@ func RegisterOOBListener(sc balancer.SubConn, l OOBListener, opts OOBListenerOpt
 	r := &registration{listener: l, interval: opts.ReportInterval}
 	producer.add(r)
 	return sync.OnceFunc(func() {
-		producer.remove(r)
-		release()
+		if able := producer.remove(r); able {
+			release() // otherwise the producer stays as long as the SubConn, to remember that
+		}
 	})
 }
 
@@ -98,16 +99,17 @@ func (p *producer) add(r *registration) {
 	p.adjust()
 }
 
-// remove waits until r is not being called.
-func (p *producer) remove(r *registration) {
+// remove waits until r is not being called. able is false if the server doesn't have the service.
+func (p *producer) remove(r *registration) (able bool) {
 	p.mu.Lock()
 	delete(p.listeners, r)
 	p.adjust()
-	called := r.called
+	called, able := r.called, !p.unable
 	p.mu.Unlock()
 	if called != nil {
 		<-called
 	}
+	return able
 }
 
 // end ends the producer. It is called when the last listener is removed, and when the SubConn

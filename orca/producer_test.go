@@ -220,6 +220,12 @@ func TestServerWithoutTheService(t *testing.T) {
 		}
 		stop()
 		stop2()
+		stop = RegisterOOBListener(s, l, every(0))
+		synctest.Wait()
+		if len(s.streams) != 1 {
+			t.Errorf("%d streams after all listeners had left", len(s.streams))
+		}
+		stop()
 	})
 }
 

@@ -88,8 +88,8 @@ func (ch *Channel) Close() bool {
 	for i, l := range links { // before the balancer, or anything else, closes l: handlers are told before Close returns
 		ends[i] = l.claimEnd()
 	}
-	if closed := parts.closeAnd(true, func(left []*Link) { closeAll(links, left, ends) }); closed != nil {
-		<-closed
+	if closed := parts.closeAnd(true, func(left []*Link) { closeAll(links, left, ends) }); closed.balancer != nil {
+		<-closed.balancer
 	}
 	return true
 }
@@ -123,19 +123,32 @@ func (ch *Channel) detach() activeParts {
 	return p
 }
 
-// closeAnd closes the parts, where it may wait for a resolver that is being asked, and then calls then with the connections that are left, to be retired. All of that happens
-// also if code of the program, such as the resolver's Close, leaves by a panic or ends the goroutine. The channel that
-// closeAnd returns is closed when the balancer's Close has returned; it is nil if there is no balancer.
-func (p activeParts) closeAnd(wait bool, then func(left []*Link)) (closed <-chan struct{}) {
+// closeAnd closes the parts, and then calls then with the connections that are left, to be retired. All of that happens
+// also if code of the program, such as the resolver's Close, leaves by a panic or ends the goroutine. wait says whether
+// closeAnd may wait for a resolver that is being asked.
+func (p activeParts) closeAnd(wait bool, then func(left []*Link)) (closed partsClosed) {
 	var left []*Link
 	defer func() { then(left) }()
 	defer tearDownAll(p.subConns, &left)
 	if p.resolver != nil {
-		defer func() { closed = p.balancer.close() }()
-		defer p.resolver.close(wait)
+		defer func() { closed.balancer = p.balancer.close() }()
+		defer func() { closed.resolver = p.resolver.close(wait) }()
 	}
 	p.selector.end()
 	return closed
+}
+
+// partsClosed tells when the Close of a resolver and of a balancer have returned, by channels that are closed then. A
+// nil channel says that nothing is waited for.
+type partsClosed struct{ resolver, balancer <-chan struct{} }
+
+// await waits until both have returned, for a while at most: they may wait for who calls it.
+func (c partsClosed) await() {
+	for _, done := range [...]<-chan struct{}{c.resolver, c.balancer} {
+		if done != nil {
+			await(done, closePatience)
+		}
+	}
 }
 
 // tearDownAll tears down the subchannels, and adds their connections to left.
@@ -162,7 +175,7 @@ func (ch *Channel) enterIdle() {
 	}
 	parts := ch.detach()
 	ch.mu.Unlock()
-	parts.closeAnd(false, func(left []*Link) { // from here on the balancer can't change the picker or the state
+	ch.leaving = parts.closeAnd(false, func(left []*Link) { // from here on the balancer can't change the picker or the state
 		ch.picks.set(nil)
 		ch.setState(connectivity.Idle)
 		ch.node.Trace(channelz.Info, "Channel entering idle mode", nil)
@@ -170,7 +183,8 @@ func (ch *Channel) enterIdle() {
 	})
 }
 
-// leaveIdle builds the resolver and the balancer. If the resolver can't be built, the channel acts
+// leaveIdle builds the resolver and the balancer, once those before are closed: they may be the same, or share what
+// they close. If the resolver can't be built, the channel acts
 // as if it had been built and had reported the error. If Build panics or ends its goroutine, the
 // channel stays idle, as the program may recover.
 func (ch *Channel) leaveIdle() error {
@@ -185,6 +199,8 @@ func (ch *Channel) leaveIdle() error {
 	ch.mu.Unlock()
 	ch.setState(connectivity.Connecting)
 	ch.node.Trace(channelz.Info, "Channel exiting idle mode", nil)
+	ch.leaving.await()
+	ch.leaving = partsClosed{}
 	returned := false
 	defer func() {
 		if !returned {

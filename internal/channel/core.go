@@ -48,6 +48,8 @@ type Channel struct {
 	state stateWatch
 	picks pickerGate
 	idle  idleness
+	// leaving tells when what the channel had before it became idle is closed. Only enterIdle and leaveIdle use it.
+	leaving partsClosed
 
 	mu       sync.Mutex
 	closed   bool

@@ -29,7 +29,8 @@ func (r *resolverWrapper) refreshed(built resolver.Resolver) resolver.Resolver {
 	if _, never := built.(static.Resolver); never || r.ch.opts.ResolveEvery <= 0 {
 		return built
 	}
-	every := min(r.ch.opts.ResolveEvery, math.MaxInt64/2) // pause adds to it
+	// A channel asks no more often than resolvePace allows; pause adds to it.
+	every := min(max(r.ch.opts.ResolveEvery, resolveInterval), math.MaxInt64/2)
 	f := &refreshing{Resolver: built, every: every, ask: r.resolveNow}
 	f.mu.Lock()
 	f.timer = time.AfterFunc(f.pause(), f.again)

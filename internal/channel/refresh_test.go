@@ -13,6 +13,16 @@ type unasked struct{ resolver.Resolver }
 
 func (unasked) Close() {}
 
+// TestRefreshedOften: the shortest interval is that at which a resolver may be asked.
+func TestRefreshedOften(t *testing.T) {
+	r := &resolverWrapper{ch: &Channel{opts: &Options{ResolveEvery: 30}}}
+	f := r.refreshed(unasked{}).(*refreshing)
+	defer f.Close()
+	if p := f.pause(); p < resolveInterval/2 {
+		t.Errorf("a pause of %v", p)
+	}
+}
+
 // TestRefreshedNever: the longest interval stays one.
 func TestRefreshedNever(t *testing.T) {
 	r := &resolverWrapper{ch: &Channel{opts: &Options{ResolveEvery: math.MaxInt64}}}

@@ -42,8 +42,8 @@ func (r *resolverWrapper) start() error {
 //
 // Many resolvers can't be asked while they are closed, or after. So close waits for a ResolveNow that is under way, but
 // only for a while: it may itself wait for the Close, or be what calls close. Where the caller may not wait, close does
-// so on another goroutine.
-func (r *resolverWrapper) close(wait bool) {
+// so on another goroutine, and the channel that close returns is closed when that is done. It is nil otherwise.
+func (r *resolverWrapper) close(wait bool) <-chan struct{} {
 	r.calls.Close()
 	r.mu.Lock()
 	closing, asking := r.resolver, r.asking
@@ -60,18 +60,22 @@ func (r *resolverWrapper) close(wait bool) {
 	case asking == nil:
 		closing.Close()
 	case wait:
-		await(asking, askPatience)
+		await(asking, closePatience)
 		closing.Close()
 	default:
+		done := make(chan struct{})
 		go func() {
-			await(asking, askPatience)
+			defer close(done)
+			await(asking, closePatience)
 			closing.Close()
 		}()
+		return done
 	}
+	return nil
 }
 
-// askPatience is how long close waits for ResolveNow.
-const askPatience = time.Second
+// closePatience is how long is waited for what comes before a Close, or for the Close before a Build.
+const closePatience = time.Second
 
 // await waits until done is closed, for d at most.
 func await(done <-chan struct{}, d time.Duration) {

@@ -89,7 +89,7 @@ func TestResolverCloseAtOnce(t *testing.T) {
 		synctest.Wait()
 		begin := time.Now()
 		r.close(true)
-		if took := time.Since(begin); took != askPatience || stuck.closed.Load() != 1 {
+		if took := time.Since(begin); took != closePatience || stuck.closed.Load() != 1 {
 			t.Errorf("closed %d times after %v", stuck.closed.Load(), took)
 		}
 		close(stuck.goOn)

@@ -115,7 +115,7 @@ func ownAuthority(t resolver.Target, b resolver.Builder) string {
 	}
 	endpoint := t.Endpoint()
 	if strings.HasPrefix(endpoint, ":") {
-		return "localhost" + endpoint
+		return "localhost" + escapeAuthority(endpoint)
 	}
 	return escapeAuthority(endpoint)
 }

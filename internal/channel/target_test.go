@@ -25,6 +25,7 @@ func TestTarget(t *testing.T) {
 		{"unix:///a/b", "dns", "unix:///a/b", "localhost"},
 		{"unix:a", "dns", "unix:///a", "localhost"},
 		{"unix-abstract:a", "dns", "unix-abstract:///a", "localhost"},
+		{"own:///:80%0Ax/y z", "dns", "own:///:80\nx/y z", "localhost:80%0Ax%2Fy%20z"},
 		{"own:///x/y", "dns", "own:///x/y", "x%2Fy"},
 		{"other:///x", "dns", "dns:///other:///x", "other:%2F%2F%2Fx"},
 		{"", "dns", "dns:///", ""},

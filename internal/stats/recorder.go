@@ -101,7 +101,7 @@ func (r *Recorders) RegisterAsyncReporter(reporter estats.AsyncMetricReporter, m
 	})
 	undo := make([]func(), 0, len(r.list))
 	for _, recorder := range r.list {
-		undo = append(undo, recorder.RegisterAsyncReporter(checked, metrics...))
+		undo = append(undo, register(recorder, checked, metrics))
 	}
 	return func() {
 		for _, f := range undo {

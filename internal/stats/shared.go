@@ -60,7 +60,7 @@ func (s *Shared) Add(handlers []stats.Handler, others ...estats.MetricsRecorder)
 
 func (s *Shared) addOne(r estats.MetricsRecorder) (undo func()) {
 	if !reflect.ValueOf(r).Comparable() {
-		return s.register(r)
+		return register(r, s.reporter, s.metrics)
 	}
 	s.mu.Lock()
 	use := s.users[r]
@@ -75,16 +75,16 @@ func (s *Shared) addOne(r estats.MetricsRecorder) (undo func()) {
 	use.count++
 	s.mu.Unlock()
 	if first { // without the lock, because this calls the recorder's code
-		use.undo = s.register(r)
+		use.undo = register(r, s.reporter, s.metrics)
 		close(use.registered)
 	}
 	return func() { s.remove(r, use) }
 }
 
-// register registers the reporter with one recorder. It ignores the nil pointer panic of a
+// register registers the reporter with r. undo is never nil. It ignores the nil pointer panic of a
 // recorder that embeds a nil MetricsRecorder and does not implement the method itself: such a
 // recorder does not want these figures.
-func (s *Shared) register(r estats.MetricsRecorder) (undo func()) {
+func register(r estats.MetricsRecorder, reporter estats.AsyncMetricReporter, metrics []estats.AsyncMetric) (undo func()) {
 	undo = func() {}
 	defer func() {
 		cause := recover()
@@ -92,7 +92,7 @@ func (s *Shared) register(r estats.MetricsRecorder) (undo func()) {
 			panic(cause)
 		}
 	}()
-	if f := r.RegisterAsyncReporter(s.reporter, s.metrics...); f != nil {
+	if f := r.RegisterAsyncReporter(reporter, metrics...); f != nil {
 		undo = f
 	}
 	return undo

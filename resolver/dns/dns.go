@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package dns registers the resolver for targets like dns:///host:port and
-// dns://server/host:port. Package grpc imports it.
+// dns://server/host:port. Package grpc has it without this package.
 //
 // All of this package may change or be removed in a later release.
 package dns

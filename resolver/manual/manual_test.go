@@ -177,3 +177,28 @@ func TestBeforeBuild(t *testing.T) {
 	}()
 	manual.NewBuilderWithScheme("test").CC()
 }
+
+// TestCCWaitsForBuild: who hears of a Build by its callback gets the channel of that Build.
+func TestCCWaitsForBuild(t *testing.T) {
+	r := manual.NewBuilderWithScheme("x")
+	for range 2 {
+		cc := new(channel)
+		begun, got := make(chan struct{}), make(chan resolver.ClientConn, 1)
+		r.BuildCallback = func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) {
+			close(begun)
+			for range 1000 {
+				runtime.Gosched()
+			}
+		}
+		go func() {
+			<-begun
+			got <- r.CC()
+		}()
+		if _, err := r.Build(resolver.Target{}, cc, resolver.BuildOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if <-got != resolver.ClientConn(cc) {
+			t.Error("another channel")
+		}
+	}
+}

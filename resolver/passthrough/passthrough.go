@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package passthrough registers the resolver for targets like passthrough:///host:port. The dialer
-// gets the endpoint unchanged. Package grpc imports this package.
+// gets the endpoint unchanged. Package grpc has it without this package.
 package passthrough
 
 import (

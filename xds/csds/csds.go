@@ -76,7 +76,7 @@ func (s *ClientStatusDiscoveryServer) FetchClientStatus(_ context.Context, req *
 	for name, c := range s.from.pool().Clients() {
 		resp.Config = append(resp.Config, &statusv3.ClientConfig{
 			Node:              c.Bootstrap().Node(),
-			ClientScope:       name,
+			ClientScope:       text(name),
 			GenericXdsConfigs: configs(c.Resources(), req.GetExcludeResourceContents()),
 		})
 	}
@@ -106,7 +106,7 @@ func configs(list []client.Resource, withoutContents bool) []*statusv3.ClientCon
 }
 
 func config(r *client.Resource) *statusv3.ClientConfig_GenericXdsConfig {
-	out := &statusv3.ClientConfig_GenericXdsConfig{TypeUrl: r.TypeURL, Name: r.Name, ClientStatus: stateOf(r.State)}
+	out := &statusv3.ClientConfig_GenericXdsConfig{TypeUrl: r.TypeURL, Name: text(r.Name), ClientStatus: stateOf(r.State)}
 	if r.Raw != nil {
 		out.VersionInfo = r.Version
 		out.LastUpdated = timestamppb.New(r.Updated)
@@ -114,11 +114,14 @@ func config(r *client.Resource) *statusv3.ClientConfig_GenericXdsConfig {
 	}
 	if r.Err != nil && r.State != client.DoesNotExist {
 		out.ErrorState = &adminv3.UpdateFailureState{
-			LastUpdateAttempt: timestamppb.New(r.ErrTime), Details: r.Err.Error(), VersionInfo: r.ErrVersion,
+			LastUpdateAttempt: timestamppb.New(r.ErrTime), Details: text(r.Err.Error()), VersionInfo: r.ErrVersion,
 		}
 	}
 	return out
 }
+
+// text makes a valid string of protobuf of s, which may be a target of the program's, or what a template made of one.
+func text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 func stateOf(s client.State) adminv3.ClientResourceStatus {
 	switch s {

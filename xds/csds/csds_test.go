@@ -57,6 +57,14 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+// TestConfigIsUTF8: names that are not UTF-8 leave the response a message that can be sent.
+func TestConfigIsUTF8(t *testing.T) {
+	got := config(&client.Resource{TypeURL: resource.ListenerURL, Name: "\xff", State: client.NACKed, Err: errors.New("not \xff")})
+	if _, err := proto.Marshal(got); err != nil {
+		t.Error(err)
+	}
+}
+
 // service has two clients, one of which asks for something.
 func service(t *testing.T) *ClientStatusDiscoveryServer {
 	t.Helper()

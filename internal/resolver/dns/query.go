@@ -21,11 +21,16 @@ func (q *query) run(ctx context.Context, parse configParser) (resolver.State, er
 		return q.servers(ctx)
 	}
 	config := make(chan *serviceconfig.ParseResult, 1)
+	configCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	go func() {
 		defer close(config) // also if code of the program, which parses it, ends the goroutine
-		config <- q.config(ctx, parse)
+		config <- q.config(configCtx, parse)
 	}()
 	state, err := q.servers(ctx)
+	if err != nil {
+		cancel() // nobody needs the service config, for which some networks let one wait
+	}
 	state.ServiceConfig = <-config
 	return state, err
 }

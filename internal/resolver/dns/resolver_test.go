@@ -30,6 +30,7 @@ type names struct {
 	hostErr error
 	txtErr  error
 	hang    bool // lookups of hosts end with their context only
+	hangTXT bool // so do those of TXT records
 	asked   []string
 }
 
@@ -46,7 +47,11 @@ func (n *names) LookupHost(ctx context.Context, host string) ([]string, error) {
 	return n.hosts[host], n.hostErr
 }
 
-func (n *names) LookupTXT(_ context.Context, name string) ([]string, error) {
+func (n *names) LookupTXT(ctx context.Context, name string) ([]string, error) {
+	if n.hangTXT {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if records, ok := n.txt[name]; ok || n.txtErr != nil {
@@ -170,6 +175,19 @@ func TestLookup(t *testing.T) {
 		}
 		if got := states[0].ServiceConfig.Config.(parsed).json; got != `{"a":1}` {
 			t.Errorf("service config %q", got)
+		}
+	})
+}
+
+// TestFailureDoesNotWaitForConfig: that there are no addresses is told while nothing answers about the service config.
+func TestFailureDoesNotWaitForConfig(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		f.dns.hangTXT, f.dns.hostErr = true, &net.DNSError{Err: "no such host", IsNotFound: true}
+		defer f.build(t, "dns:///other:80", resolver.BuildOptions{}).Close()
+		synctest.Wait()
+		if states, errs := f.channel.told(); len(states) != 0 || len(errs) != 1 {
+			t.Errorf("states %v, errors %v", states, errs)
 		}
 	})
 }

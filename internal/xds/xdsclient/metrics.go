@@ -56,7 +56,8 @@ type metrics struct {
 	gauges *istats.Shared
 
 	mu        sync.Mutex
-	recorders map[estats.MetricsRecorder]int // the number of channels that use each
+	recorders map[estats.MetricsRecorder]int       // the number of channels that use each
+	apart     map[*estats.MetricsRecorder]struct{} // those that can't be compared
 }
 
 func newMetrics(target string) *metrics {
@@ -87,8 +88,9 @@ func (m *metrics) add(handlers []stats.Handler, others ...estats.MetricsRecorder
 func (m *metrics) count(all []estats.MetricsRecorder, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, r := range all {
+	for i, r := range all {
 		if !reflect.ValueOf(r).Comparable() {
+			m.countApart(&all[i], n)
 			continue
 		}
 		if m.recorders[r] += n; m.recorders[r] == 0 {
@@ -97,10 +99,25 @@ func (m *metrics) count(all []estats.MetricsRecorder, n int) {
 	}
 }
 
+// countApart is count for a recorder that can't be compared. Each that is added is one of its own. m.mu is held.
+func (m *metrics) countApart(r *estats.MetricsRecorder, n int) {
+	if n < 0 {
+		delete(m.apart, r)
+		return
+	}
+	if m.apart == nil {
+		m.apart = make(map[*estats.MetricsRecorder]struct{})
+	}
+	m.apart[r] = struct{}{}
+}
+
 // each calls f for each recorder, without the lock.
 func (m *metrics) each(f func(estats.MetricsRecorder)) {
 	m.mu.Lock()
 	all := slices.Collect(maps.Keys(m.recorders))
+	for r := range m.apart {
+		all = append(all, *r)
+	}
 	m.mu.Unlock()
 	for _, r := range all {
 		f(r)

@@ -33,3 +33,23 @@ func TestRecordersRunUnlocked(t *testing.T) {
 		t.Errorf("%d records", n)
 	}
 }
+
+// uncomparable is a recorder that can't be compared.
+type uncomparable struct {
+	*counting
+	_ []int
+}
+
+// TestUncomparableRecorders: each counts as one of its own until it is taken away.
+func TestUncomparableRecorders(t *testing.T) {
+	m, n := newMetrics("t"), 0
+	r := uncomparable{counting: &counting{counted: func() { n++ }}}
+	stop, stop2 := m.add(nil, r), m.add(nil, r)
+	m.ServerFailure("s")
+	stop()
+	m.ServerFailure("s")
+	stop2()
+	if m.ServerFailure("s"); n != 3 {
+		t.Errorf("%d records", n)
+	}
+}
