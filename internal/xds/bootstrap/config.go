@@ -36,7 +36,6 @@ type Config struct {
 	Services map[string]*Service
 
 	node *corev3.Node
-	json []byte
 }
 
 // Authority is the configuration of one federation authority.
@@ -53,9 +52,6 @@ func (c *Config) Node() *corev3.Node { return proto.CloneOf(c.node) }
 
 // NodeID returns the id of the node.
 func (c *Config) NodeID() string { return c.node.GetId() }
-
-// JSON returns the text from which the configuration was parsed.
-func (c *Config) JSON() []byte { return c.json }
 
 // AuthorityServers returns the control planes of a federation authority, or nil if there is no such
 // authority.

@@ -86,7 +86,7 @@ func Parse(text []byte, o Options) (*Config, error) {
 	if err := json.Unmarshal(text, &in); err != nil {
 		return nil, fmt.Errorf("xds: bootstrap configuration: %w", err)
 	}
-	c := &Config{ServerTemplate: in.ServerTemplate, ClientTemplate: in.ClientTemplate, json: text}
+	c := &Config{ServerTemplate: in.ServerTemplate, ClientTemplate: in.ClientTemplate}
 	if c.ClientTemplate == "" {
 		c.ClientTemplate = "%s"
 	}
