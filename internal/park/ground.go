@@ -48,7 +48,7 @@ func (g *Ground) Sweeper() *Sweeper {
 	return g.sweeper
 }
 
-// Takes reports whether Take is cheap on g.
+// Takes reports whether Take is cheap on g: the system can be told not to report an event.
 func (g *Ground) Takes() bool { return g != nil || takes }
 
 // Go runs t on another goroutine. It never blocks.

@@ -17,9 +17,6 @@ func ReadStats() Stats { return process.stats() }
 // goroutine each.
 func Supported() bool { return supported }
 
-// Takes reports whether Take is cheap: the system can be told not to report an event.
-func Takes() bool { return takes }
-
 // process is the set of all connections. Tests have others.
 var process = set{open: newBackend, pace: walkPace}
 

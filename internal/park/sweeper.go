@@ -66,10 +66,8 @@ func NewSteadySweeper(period time.Duration) *Sweeper {
 	return s
 }
 
+// processSweeper is the sweeper that all connections share.
 var processSweeper = NewSweeper(Linger)
-
-// ProcessSweeper returns the sweeper that all connections share.
-func ProcessSweeper() *Sweeper { return processSweeper }
 
 // Add watches e for q, as if e was touched right now. An entry that is watched already stays, touched. When
 // Quiet is called for an entry, that is out again: for one Add there is at most one Quiet. An entry belongs

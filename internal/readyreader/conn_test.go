@@ -47,3 +47,9 @@ func closeWrite(t testing.TB, c net.Conn) {
 		t.Fatal(err)
 	}
 }
+
+// overSocket reports whether nothing happens between conn and a socket: conn is a socket, or a wrapper that
+// leaves reading and writing to a socket that it embeds.
+func overSocket(conn net.Conn) bool {
+	return isSocket(descend(conn, inward)) && isSocket(descend(conn, outward))
+}

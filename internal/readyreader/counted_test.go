@@ -86,7 +86,7 @@ func TestCounted(t *testing.T) {
 		c, around := &Tally{Conn: sock}, &Tally{}
 		around.Conn = &embeds{c}
 		w := NewSocket(around)
-		if !w.Can().Has(TriesWrites|OnSocket) || !OverSocket(around) || !w.Drained() {
+		if !w.Can().Has(TriesWrites|OnSocket) || !overSocket(around) || !w.Drained() {
 			t.Fatalf("%T is written as %T", around, w.Layer)
 		}
 		pool := newTestPool(t)

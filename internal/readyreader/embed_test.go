@@ -257,7 +257,7 @@ func TestReadThroughEmbedding(t *testing.T) {
 		open.Add(1)
 		wrapped := net.Conn(&counts{self, &open})
 		w := NewSocket(wrapped)
-		if !w.Can().Has(TriesReads|TriesWrites) || !OverSocket(wrapped) {
+		if !w.Can().Has(TriesReads|TriesWrites) || !overSocket(wrapped) {
 			t.Fatal("can't be written without waiting")
 		}
 		pool := newTestPool(t)

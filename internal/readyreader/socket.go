@@ -112,12 +112,6 @@ func IsSocket(conn net.Conn) bool {
 // that leaves reading to one, or only counts what it reads. Its Write may do anything.
 func ReadsSocket(conn net.Conn) bool { return isSocket(descend(conn, inward)) }
 
-// OverSocket reports whether nothing happens between conn and a socket: conn is a socket, or a wrapper that
-// leaves reading and writing to a socket that it embeds.
-func OverSocket(conn net.Conn) bool {
-	return isSocket(descend(conn, inward)) && isSocket(descend(conn, outward))
-}
-
 // DeadlinesEndReads reports whether a deadline that is set on conn reaches what conn's reads wait for, as far as can
 // be told: no wrapper that leaves reading to what is below it has a SetReadDeadline of its own.
 func DeadlinesEndReads(conn net.Conn) bool {

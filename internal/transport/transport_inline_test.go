@@ -86,7 +86,7 @@ func waits(t *testing.T, c *Client) (s talk, heard <-chan error) {
 // waitsBy is waits for a client that waits by receive, whose result is heard.
 func waitsBy(t *testing.T, c *Client, receive func(talk) error) (s talk, heard <-chan error) {
 	t.Helper()
-	if !park.Supported() || !park.Takes() || !envconfig.HTTPFramerReadBufferPooling {
+	if !park.Supported() || !(*park.Ground)(nil).Takes() || !envconfig.HTTPFramerReadBufferPooling {
 		t.Skip("here a goroutine reads for those who wait")
 	}
 	s = startTalk(t, c)
@@ -197,7 +197,7 @@ func TestLentAndLeft(t *testing.T) {
 		t.Error(string(got), err)
 	}
 	waitFor(t, "both sides to park with nothing kept", func() bool {
-		return !park.Supported() || park.ProcessSweeper().Len() == 0
+		return !park.Supported() || (*park.Ground)(nil).Sweeper().Len() == 0
 	})
 	s.send("b")
 	s.hear("b")

@@ -167,7 +167,7 @@ func startInline(t *testing.T, cfg protocol.Config, role *testRole, handler Hand
 // startInlineOver is startInline over what wrap makes of the server's socket.
 func startInlineOver(t *testing.T, wrap func(net.Conn) net.Conn, cfg protocol.Config, role *testRole, handler Handler) *inlinePeer {
 	t.Helper()
-	if !park.Supported() || !park.Takes() {
+	if !park.Supported() || !(*park.Ground)(nil).Takes() {
 		t.Skip("here a goroutine reads for those who wait")
 	}
 	nc, ns := socketPair(t, "tcp", 0)
@@ -314,7 +314,7 @@ func (p *inlinePeer) rests() {
 
 // sweep is what the sweeper does with a connection whose listener has, or had, the inline reader.
 func (p *inlinePeer) sweep() {
-	park.ProcessSweeper().Remove(&p.l.act.Load().entry)
+	(*park.Ground)(nil).Sweeper().Remove(&p.l.act.Load().entry)
 	(*sweptConn)(p.c).Quiet()
 }
 
@@ -589,7 +589,7 @@ type sweeping struct {
 
 func (r *sweeping) BatchEnd() {
 	if r.next.Swap(false) {
-		park.ProcessSweeper().Remove(&(*r.c).in.act.entry) // as the sweeper does
+		(*park.Ground)(nil).Sweeper().Remove(&(*r.c).in.act.entry) // as the sweeper does
 		(*sweptConn)(*r.c).Quiet()
 	}
 	r.testRole.BatchEnd()

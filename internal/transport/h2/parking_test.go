@@ -269,13 +269,13 @@ func TestBurstsAreNotWaitedForByAll(t *testing.T) {
 				t.Fatalf("burst %d: it parks %d times without a wait, want %d", burst, got, left)
 			}
 		}
-		if waiting := park.ProcessSweeper().Len(); waiting > 0 {
+		if waiting := (*park.Ground)(nil).Sweeper().Len(); waiting > 0 {
 			t.Errorf("burst %d: %d wait when all are parked", burst, waiting)
 		}
 		for _, nc := range peers {
 			pingOnce(t, nc, nil)
 		}
-		if waiting := park.ProcessSweeper().Len(); waiting > park.MaxTries {
+		if waiting := (*park.Ground)(nil).Sweeper().Len(); waiting > park.MaxTries {
 			t.Errorf("burst %d: %d wait for more", burst, waiting)
 		}
 	}
@@ -284,7 +284,7 @@ func TestBurstsAreNotWaitedForByAll(t *testing.T) {
 // Nor do new ones.
 func TestNewConnectionsAreNotWaitedForByAll(t *testing.T) {
 	conns, _ := openMany(t, untried)
-	if waiting := park.ProcessSweeper().Len(); waiting > park.MaxTries {
+	if waiting := (*park.Ground)(nil).Sweeper().Len(); waiting > park.MaxTries {
 		t.Errorf("%d wait for more", waiting)
 	}
 	for _, c := range conns {

@@ -99,9 +99,6 @@ func Parse(text []byte, o Options) (*Config, error) {
 	return c, nil
 }
 
-// ParseServer parses a server in the configuration of a load balancing policy (A47).
-func ParseServer(text []byte, o Options) (*Server, error) { return parseServer(text, o.CallCreds) }
-
 func (c *Config) readServers(in *configJSON, o Options) (err error) {
 	if len(in.Servers) == 0 {
 		return errors.New("field xds_servers is missing or empty")

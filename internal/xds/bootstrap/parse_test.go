@@ -159,7 +159,7 @@ func TestA47ServersAreOne(t *testing.T) {
 	if c.AuthorityServers("default")[0] != c.Servers[0] || c.AuthorityServers("none") != nil {
 		t.Error("the wrong servers")
 	}
-	again, err := ParseServer([]byte(c.AuthorityServers("feature")[0].Key()), Options{})
+	again, err := parseServer([]byte(c.AuthorityServers("feature")[0].Key()), false)
 	if err != nil || again.Key() != c.AuthorityServers("feature")[0].Key() {
 		t.Errorf("%v, %v", again, err)
 	}
@@ -207,7 +207,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%v", c)
 		}
 		for key, s := range c.AllServers() {
-			again, err := ParseServer([]byte(key), Options{CallCreds: true})
+			again, err := parseServer([]byte(key), true)
 			if err != nil || again.Key() != s.Key() {
 				t.Errorf("%s: %v, %v", key, again, err)
 			}

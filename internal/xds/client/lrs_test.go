@@ -98,11 +98,11 @@ func TestA27LoadReports(t *testing.T) {
 			t.Error("the connection stays")
 		}
 		// A47: nobody but who is configured.
-		other, err := bootstrap.ParseServer([]byte(server.Key()[:1]+`"server_uri":"evil","channel_creds":[{"type":"google_default"}]}`), bootstrap.Options{})
+		other, err := bootstrap.Parse([]byte(`{"xds_servers":[{"server_uri":"evil","channel_creds":[{"type":"google_default"}]}]}`), bootstrap.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l2, stop2 := w.ReportLoad(other)
+		l2, stop2 := w.ReportLoad(other.Servers[0])
 		l2.Cluster("c", "")
 		stop2()
 	})

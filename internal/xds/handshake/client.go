@@ -91,14 +91,6 @@ func sameTLS(a, b *resource.ClientTLS) bool {
 		a.AutoSANValidation == b.AutoSANValidation && a.MaxDepth == b.MaxDepth && slices.EqualFunc(a.SANs, b.SANs, resource.SAN.Equal)
 }
 
-// Secured reports whether the cluster's settings secure connections, and not the fallback credentials. It is
-// true also if the settings cannot be used: then connections fail.
-func (c *Client) Secured() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.config != nil
-}
-
 // Handshake secures a connection. hostname is the hostname of the endpoint, or "". Handshake waits for
 // certificates that have not been read yet. It closes rawConn if it fails. If the cluster has no security,
 // it does nothing and ok is false.

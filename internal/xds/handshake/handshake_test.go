@@ -131,7 +131,7 @@ func TestUpdate(t *testing.T) {
 	providers := all(t, map[string]*instance{"first": first, "second": second, "server": server})
 	s := NewServer(&resource.ServerTLS{Identity: cert("server")}, providers)
 	c := &Client{}
-	if c.Secured() {
+	if secured(c) {
 		t.Error("there is security from the start")
 	}
 	raw, _ := pair(t)
@@ -227,7 +227,7 @@ func TestA29BuildFails(t *testing.T) {
 					}
 					raw, peer := pair(t)
 					conn, _, ok, err := c.Handshake(t.Context(), "", raw)
-					if conn != nil || !ok || !has(err, text) || !c.Secured() {
+					if conn != nil || !ok || !has(err, text) || !secured(c) {
 						t.Fatalf("%v, %t, %v", conn, ok, err)
 					}
 					if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
@@ -244,8 +244,8 @@ func TestA29BuildFails(t *testing.T) {
 				if client, server := shake(t, c, "", s); client.err != nil || server.err != nil {
 					t.Errorf("client: %v; server: %v", client.err, server.err)
 				}
-				if err := c.Set(nil, providers); err != nil || c.Secured() {
-					t.Errorf("%v; secured: %t", err, c.Secured())
+				if err := c.Set(nil, providers); err != nil || secured(c) {
+					t.Errorf("%v; secured: %t", err, secured(c))
 				}
 			})
 		}
@@ -317,7 +317,7 @@ func TestClientWhileBuilding(t *testing.T) {
 	go func() { set <- c.Set(&resource.ClientTLS{Roots: cert("late")}, providers) }()
 	<-begun
 	raw, _ := pair(t)
-	if _, _, ok, err := c.Handshake(t.Context(), "", raw); !ok || !errors.Is(err, broken) || !c.Secured() {
+	if _, _, ok, err := c.Handshake(t.Context(), "", raw); !ok || !errors.Is(err, broken) || !secured(c) {
 		t.Errorf("%t, %v", ok, err)
 	}
 	c.Close()

@@ -190,3 +190,11 @@ func shake(t testing.TB, c *Client, hostname string, s *Server) (client, server 
 	}
 	return outcome{conn, info, err}, <-done
 }
+
+// secured reports whether the cluster's settings secure connections, and not the fallback credentials. It is
+// true also if the settings cannot be used: then connections fail.
+func secured(c *Client) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.config != nil
+}

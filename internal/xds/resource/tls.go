@@ -30,9 +30,6 @@ type ClientTLS struct {
 	AutoSANValidation bool // check the certificate against the name that was sent instead of SANs
 }
 
-// SystemRoots reports whether the system's roots verify the server's certificate.
-func (t *ClientTLS) SystemRoots() bool { return t.Roots == CertProvider{} }
-
 // ServerTLS says how connections to a server are secured (A29).
 type ServerTLS struct {
 	// Identity is this server's certificate.

@@ -19,7 +19,7 @@ const (
 
 func TestA29Cluster(t *testing.T) {
 	tls := parseCluster(t, plain(t), eds(security(roots))).TLS
-	if tls == nil || tls.Roots != (CertProvider{"cert", "ca"}) || tls.Identity != (CertProvider{}) || tls.SystemRoots() {
+	if tls == nil || tls.Roots != (CertProvider{"cert", "ca"}) || tls.Identity != (CertProvider{}) {
 		t.Errorf("%+v", tls)
 	}
 	tls = parseCluster(t, plain(t), eds(security(identity+`combined_validation_context { default_validation_context { ca_certificate_provider_instance { instance_name: "cert" } match_subject_alt_names { exact: "a" } match_subject_alt_names { suffix: "b" } } }`))).TLS
@@ -62,14 +62,14 @@ func TestA29Cluster(t *testing.T) {
 
 func TestA82SystemRoots(t *testing.T) {
 	text := eds(security(`validation_context { system_root_certs {} }`))
-	if tls := parseCluster(t, context(t), text).TLS; !tls.SystemRoots() {
+	if tls := parseCluster(t, context(t), text).TLS; tls == nil || tls.Roots != (CertProvider{}) {
 		t.Errorf("%+v", tls)
 	}
 	if _, err := ParseCluster(plain(t), raw(t, newCluster(), text)); err == nil {
 		t.Error("accepted though switched off")
 	}
 	both := eds(security(`validation_context { system_root_certs {} ca_certificate_provider_instance { instance_name: "cert" } }`))
-	if tls := parseCluster(t, context(t), both).TLS; tls.SystemRoots() {
+	if tls := parseCluster(t, context(t), both).TLS; tls.Roots != (CertProvider{"cert", ""}) {
 		t.Errorf("%+v", tls)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/internal/xds/balancer/clustermanager"
 	_ "google.golang.org/grpc/internal/xds/balancer/wrrlocality"
 	"google.golang.org/grpc/internal/xds/bootstrap"
+	"google.golang.org/grpc/internal/xds/call"
 	"google.golang.org/grpc/internal/xds/dependency"
 	"google.golang.org/grpc/internal/xds/resource"
 	"google.golang.org/grpc/internal/xds/xdsclient"
@@ -76,7 +77,7 @@ func (f *fixture) update(config string, clusters map[string]*dependency.Cluster)
 
 func (f *fixture) pick() (balancer.PickResult, error) {
 	state, _ := f.cc.State()
-	return state.Picker.Pick(balancer.PickInfo{Ctx: clustermanager.WithCluster(f.Context(), "c")})
+	return state.Picker.Pick(balancer.PickInfo{Ctx: call.With(f.Context(), &call.Info{Child: "c"})})
 }
 
 func leaf(localities ...resource.Locality) *dependency.Cluster {
@@ -127,7 +128,7 @@ func TestPickAllocates(t *testing.T) {
 	f.update(`{"cluster":"c"}`, map[string]*dependency.Cluster{"c": leaf(zone("x", 0, "a:1", "b:1"), zone("y", 0, "c:1"))})
 	f.becomesReady()
 	state, _ := f.cc.State()
-	info := balancer.PickInfo{Ctx: clustermanager.WithCluster(t.Context(), "c")}
+	info := balancer.PickInfo{Ctx: call.With(t.Context(), &call.Info{Child: "c"})}
 	if n := testing.AllocsPerRun(1000, func() {
 		r, err := state.Picker.Pick(info)
 		if err != nil {
@@ -145,7 +146,7 @@ func BenchmarkPick(b *testing.B) {
 	f.update(`{"cluster":"c"}`, map[string]*dependency.Cluster{"c": leaf(zone("x", 0, "a:1", "b:1"), zone("y", 0, "c:1"))})
 	f.becomesReady()
 	state, _ := f.cc.State()
-	info := balancer.PickInfo{Ctx: clustermanager.WithCluster(b.Context(), "c")}
+	info := balancer.PickInfo{Ctx: call.With(b.Context(), &call.Info{Child: "c"})}
 	b.ReportAllocs()
 	for b.Loop() {
 		r, err := state.Picker.Pick(info)

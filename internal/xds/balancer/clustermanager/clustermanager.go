@@ -6,7 +6,6 @@
 package clustermanager
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,11 +32,6 @@ func init() { balancer.Register(builder{}) }
 
 // waiting is the picker of a child that has not reported a state yet.
 var waiting = base.NewErrPicker(balancer.ErrNoSubConnAvailable)
-
-// WithCluster returns a context for an RPC that makes the policy pick with the child called name.
-func WithCluster(ctx context.Context, name string) context.Context {
-	return call.With(ctx, &call.Info{Child: name})
-}
 
 type builder struct{}
 

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/internal/balancer/lbtest"
 	"google.golang.org/grpc/internal/hierarchy"
 	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/xds/call"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/status"
 )
@@ -54,7 +55,7 @@ func (f *fixture) update(clusters ...string) {
 
 func (f *fixture) pick(cluster string) (balancer.SubConn, error) {
 	state, _ := f.cc.State()
-	r, err := state.Picker.Pick(balancer.PickInfo{Ctx: WithCluster(context.Background(), cluster)})
+	r, err := state.Picker.Pick(balancer.PickInfo{Ctx: call.With(context.Background(), &call.Info{Child: cluster})})
 	return r.SubConn, err
 }
 
@@ -129,7 +130,7 @@ func TestPickDoesNotAllocate(t *testing.T) {
 	f.update("a", "b")
 	f.cc.SubConn("a").Report(connectivity.Ready, nil)
 	state, _ := f.cc.State()
-	info := balancer.PickInfo{Ctx: WithCluster(context.Background(), "a")}
+	info := balancer.PickInfo{Ctx: call.With(context.Background(), &call.Info{Child: "a"})}
 	if n := testing.AllocsPerRun(100, func() { _, _ = state.Picker.Pick(info) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
