@@ -11,8 +11,8 @@ import (
 )
 
 // HTTPStatusCode maps the HTTP status of a response that has no grpc-status, as http-grpc-status-mapping.md
-// lays down. It is for clients only. 200 is Unknown too: a call that went well would have brought a
-// grpc-status. The caller must skip informational responses (1xx) before it maps anything.
+// lays down. 200 is Unknown too: a call that went well would have brought a grpc-status. The caller must
+// skip informational responses (1xx) before it maps anything.
 func HTTPStatusCode(httpStatus int) codes.Code {
 	switch httpStatus {
 	case http.StatusBadRequest:

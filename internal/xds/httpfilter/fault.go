@@ -11,6 +11,7 @@ import (
 	faultv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/fault/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/xds/match"
 )
 
@@ -115,7 +116,7 @@ func parseAbort(in *faultv3.FaultAbort) (*FaultAbort, error) {
 		if a.HttpStatus < 200 || a.HttpStatus >= 600 {
 			return nil, fmt.Errorf("http_status: %d is not in [200, 600)", a.HttpStatus)
 		}
-		out.Code = CodeOfHTTP(int(a.HttpStatus))
+		out.Code = grpcwire.HTTPStatusCode(int(a.HttpStatus))
 	case *faultv3.FaultAbort_GrpcStatus:
 		if a.GrpcStatus > uint32(codes.Unauthenticated) {
 			return nil, fmt.Errorf("grpc_status: %d is no code", a.GrpcStatus)
@@ -137,24 +138,5 @@ func denominator(in *typev3.FractionalPercent) uint32 {
 		return 1_000_000
 	default:
 		return 100
-	}
-}
-
-// CodeOfHTTP returns the code of an RPC that ends with an HTTP status but no gRPC status
-// (grpc/doc/http-grpc-status-mapping.md).
-func CodeOfHTTP(status int) codes.Code {
-	switch status {
-	case 400:
-		return codes.Internal
-	case 401:
-		return codes.Unauthenticated
-	case 403:
-		return codes.PermissionDenied
-	case 404:
-		return codes.Unimplemented
-	case 429, 502, 503, 504:
-		return codes.Unavailable
-	default:
-		return codes.Unknown
 	}
 }

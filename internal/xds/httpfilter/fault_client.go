@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/internal/xds/match"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -151,7 +152,7 @@ func (f *faults) abort(md metadata.MD) (code codes.Code, aborts bool) {
 func abortOf(md metadata.MD) (codes.Code, bool) {
 	if text, ok := first(md, headerAbortHTTP); ok {
 		if n, err := strconv.Atoi(text); err == nil && n >= 200 && n < 600 {
-			return CodeOfHTTP(n), true
+			return grpcwire.HTTPStatusCode(n), true
 		}
 	}
 	if text, ok := first(md, headerAbortGRPC); ok {
