@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package internal holds the marks that close three public interfaces, so that
-// methods can be added to them later: an implementation outside this module has
-// to embed one that exists.
+// Package internal has the marks that close three public interfaces, so that methods can
+// be added to them later: an implementation outside this module has to embed one that
+// exists. It also has what the modules beside this one (siblings.go) and a simulation
+// (ground.go) reach of package grpc.
 package internal
 
 // EnforceSubConnEmbedding closes balancer.SubConn.

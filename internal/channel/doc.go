@@ -27,7 +27,7 @@
 //
 // # The files
 //
-// Each file refers only to files further down (`go run ./tools/filegraph` shows it):
+// Nearly every file refers only to files further down (`go run ./tools/filegraph` shows it):
 //
 //	channel                  the channel's life: idle or not, closed
 //	choose, attempt,         what an RPC needs: its configuration, an attempt, a connection
@@ -38,13 +38,14 @@
 //	link_events              what happens to a connection
 //	subchannel_conn          what a balancer can ask of a subchannel
 //	scaling_limit            how many connections a subchannel may have
-//	subchannel               how it connects, backs off, loses its connection
+//	subchannel, stability    how it connects, backs off, loses its connection, also soon after it was made
 //	scaling                  which of several connections an RPC uses, and when another one is made
 //	subchannel_health,       the watch of its server's health; its state and reports of it;
 //	subchannel_state,        its credentials
 //	subchannel_creds
 //	link, metrics, members   a connection that is made, its metrics, the channel's lists
-//	balancer, resolver       the calls of balancer and resolver
+//	balancer, resolver,      the calls of balancer and resolver; asks the resolver again
+//	refresh                  from time to time
 //	core                     the types that refer to each other: Channel, Subchannel, Link, Owner
 //	config, selector,        the parts of a channel, and
 //	picker, state, idle,
