@@ -171,16 +171,22 @@ func (l *Limiter) Full(method string, held func() int64, to *stats.Recorders) bo
 	return why != ""
 }
 
+// whyNot returns the limit that forbids an RPC, or "" if none does. It asks the limits in the order in which
+// Enter asks them.
 func (l *Limiter) whyNot(method string, held func() int64) string {
 	switch {
 	case l.exempt(method):
 		return ""
+	case l.holdsTooMuch(held):
+		return "bytes_held"
 	case l.cfg.RPCs > 0 && l.rpcs.Load() >= int64(l.cfg.RPCs):
 		return "rpcs"
-	case l.cfg.BytesHeld > 0 && held() > l.cfg.BytesHeld:
-		return "bytes_held"
 	}
 	return ""
+}
+
+func (l *Limiter) holdsTooMuch(held func() int64) bool {
+	return l.cfg.BytesHeld > 0 && held() > l.cfg.BytesHeld
 }
 
 func (l *Limiter) exempt(method string) bool { return l.cfg.Exempt != nil && l.cfg.Exempt(method) }
@@ -195,7 +201,7 @@ func (l *Limiter) Enter(method string, held func() int64, to *stats.Recorders) (
 	if l.exempt(method) {
 		return true, false
 	}
-	if l.cfg.BytesHeld > 0 && held() > l.cfg.BytesHeld {
+	if l.holdsTooMuch(held) {
 		l.refuse("bytes_held", to)
 		return false, false
 	}
