@@ -27,7 +27,7 @@ type clientStream struct {
 
 	own       streamContext // clientCall.ctx points to it
 	stopWatch func() bool   // keeps contextDone from being called; nil if own.parent never ends
-	hedges    streamHedges  // immutable; nil: attempts are made in turn
+	hedges    *hedges       // immutable; nil: attempts are made in turn
 
 	// ending is held from when the RPC is marked as finished until settle has told everybody but the
 	// OnFinish functions. The goroutine that marks the RPC locks it while it holds mu; the one that calls

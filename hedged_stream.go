@@ -13,18 +13,6 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// streamHedges is what a clientStream uses of its hedges, the attempts of a hedged stream until one counts.
-type streamHedges interface {
-	// await waits until there is an attempt that counts. An error is the one that the RPC ended with.
-	await() error
-	// send and closeSend send to all attempts. If there already is an attempt that counts, they
-	// return false and do nothing; send then does not take out over.
-	send(msg any, out outMessage) bool
-	closeSend() bool
-	// endLocked ends the race, and waits for its goroutines. It unlocks mu while it waits.
-	endLocked()
-}
-
 // hedges are the attempts of a hedged stream, until one of them counts (gRFC A6): the first that
 // gets response headers, or whose end ends the RPC. Until then each attempt has a goroutine. What
 // the program sends goes to all of them, and is kept for later attempts. Once it does not fit into

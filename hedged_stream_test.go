@@ -164,7 +164,7 @@ func TestHedgedOneWay(t *testing.T) {
 
 // awaitLegs returns when n attempts are on their way: a server may hear of one before that.
 func awaitLegs(cs *clientStream, n int) {
-	h := cs.hedges.(*hedges)
+	h := cs.hedges
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for {

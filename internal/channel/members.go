@@ -2,9 +2,11 @@
 
 package channel
 
-import "google.golang.org/grpc/connectivity"
+import (
+	"slices"
 
-import "slices"
+	"google.golang.org/grpc/connectivity"
+)
 
 // addSubConn adds a new subchannel to the channel's list. It returns false if b is not the
 // channel's balancer any more.

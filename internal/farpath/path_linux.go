@@ -60,13 +60,6 @@ func (p *Path) Down() { p.both(func(l *line) { l.down = true }) }
 // Up brings the link up again.
 func (p *Path) Up() { p.both(func(l *line) { l.down = false }) }
 
-// DownThere takes down the direction from Near to Far alone, DownBack the other; Up brings
-// up both.
-func (p *Path) DownThere() { p.there.change(func(l *line) { l.down = true }) }
-
-// DownBack is described with DownThere.
-func (p *Path) DownBack() { p.back.change(func(l *line) { l.down = true }) }
-
 func (p *Path) both(do func(*line)) {
 	p.there.change(do)
 	p.back.change(do)

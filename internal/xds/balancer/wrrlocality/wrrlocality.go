@@ -102,6 +102,3 @@ func (p *policy) UpdateClientConnState(s balancer.ClientConnState) error {
 	s.BalancerConfig = &weightedtarget.LBConfig{Targets: targets}
 	return p.Balancer.UpdateClientConnState(s)
 }
-
-// ExitIdle implements balancer.Balancer.
-func (p *policy) ExitIdle() { p.Balancer.ExitIdle() }
