@@ -3,12 +3,12 @@
 package debugpage
 
 import (
-	"net"
 	"strconv"
 	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/netaddr"
 	"google.golang.org/grpc/internal/sockopt"
 )
 
@@ -54,7 +54,7 @@ func connectionOf(s *channelz.Socket) Connection {
 	d := s.Data()
 	c := Connection{
 		ID: s.ID(), Created: s.Created(),
-		Local: addrText(d.LocalAddr), Remote: addrText(d.RemoteAddr), Name: d.RemoteName,
+		Local: netaddr.Text(d.LocalAddr), Remote: netaddr.Text(d.RemoteAddr), Name: d.RemoteName,
 		StreamsStarted: d.StreamsStarted, StreamsSucceeded: d.StreamsSucceeded, StreamsFailed: d.StreamsFailed,
 		MaxStreams:   d.MaxStreams,
 		MessagesSent: d.MessagesSent, MessagesReceived: d.MessagesReceived,
@@ -98,11 +98,4 @@ func (c *Connection) State() string {
 		return "active: " + c.NotParkable
 	}
 	return "active"
-}
-
-func addrText(a net.Addr) string {
-	if a == nil {
-		return ""
-	}
-	return a.String()
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/experimental/footprint"
 	"google.golang.org/grpc/internal/channelz"
+	"google.golang.org/grpc/internal/netaddr"
 )
 
 // View is one page, in the form of its JSON. Fields that a page does not show are left out.
@@ -237,7 +238,7 @@ func (p *Page) rpcs(rows int) []RPC {
 		for _, r := range s.RPCs() {
 			rpc := RPC{Method: r.Method, Began: r.Began}
 			if r.Peer != nil {
-				rpc.Peer = addrText(r.Peer.Addr)
+				rpc.Peer = netaddr.Text(r.Peer.Addr)
 			}
 			list = append(list, rpc)
 		}
@@ -251,7 +252,7 @@ func (p *Page) lost(rows int) []Lost {
 	var list []Lost
 	for _, s := range p.Servers {
 		for _, l := range s.Lost() {
-			list = append(list, Lost{Peer: addrText(l.Addr), Began: l.Began, Ended: l.Ended, Error: l.Err.Error()})
+			list = append(list, Lost{Peer: netaddr.Text(l.Addr), Began: l.Began, Ended: l.Ended, Error: l.Err.Error()})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Lost) int { return b.Ended.Compare(a.Ended) })

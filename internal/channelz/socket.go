@@ -3,10 +3,10 @@
 package channelz
 
 import (
-	"net"
 	"time"
 
 	"google.golang.org/grpc/internal/clock"
+	"google.golang.org/grpc/internal/netaddr"
 )
 
 // NewSocket registers a Listener or a Connection, which stays registered until Close. It
@@ -16,7 +16,7 @@ func NewSocket(parent *Node, kind Kind, source SocketSource) *Socket {
 		return nil
 	}
 	if kind == Listener {
-		source = namedSource{source, addressText(source.ChannelzSocket().LocalAddr)}
+		source = namedSource{source, netaddr.Text(source.ChannelzSocket().LocalAddr)}
 	}
 	s := &Socket{id: lastID.Add(1), kind: kind, parent: parent, source: source, created: clock.Now()}
 	entries.addSocket(s)
@@ -75,11 +75,4 @@ func (s *Socket) Ref() Ref {
 type namedSource struct {
 	SocketSource
 	name string
-}
-
-func addressText(a net.Addr) string {
-	if a == nil {
-		return ""
-	}
-	return a.String()
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	estats "google.golang.org/grpc/experimental/stats"
+	"google.golang.org/grpc/internal/netaddr"
 	"google.golang.org/grpc/internal/stats"
 )
 
@@ -105,7 +106,8 @@ func (l *Limiter) Admit(holder any, addr net.Addr, to *stats.Recorders) bool {
 	if l.cfg.ConnectionsPerAddress <= 0 {
 		return true
 	}
-	ip := addressOf(addr)
+	ap, _ := netaddr.AddrPort(addr)
+	ip := ap.Addr()
 	if !ip.IsValid() {
 		return true
 	}
@@ -121,18 +123,6 @@ func (l *Limiter) Admit(holder any, addr net.Addr, to *stats.Recorders) bool {
 		to.RecordInt64Count(refusedConnections, 1, "connections_per_address")
 	}
 	return !tooMany
-}
-
-// addressOf returns the address without its port. The result is not valid if addr has no IP address.
-func addressOf(addr net.Addr) netip.Addr {
-	if tcp, ok := addr.(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap()
-	}
-	if addr == nil {
-		return netip.Addr{}
-	}
-	ap, _ := netip.ParseAddrPort(addr.String()) // addr may be of a wrapper's own type
-	return ap.Addr().Unmap()
 }
 
 // Move replaces the key of a connection.

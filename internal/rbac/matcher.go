@@ -5,6 +5,8 @@ package rbac
 import (
 	"net"
 	"net/netip"
+
+	"google.golang.org/grpc/internal/netaddr"
 )
 
 // Always matches every RPC.
@@ -106,12 +108,12 @@ func DestinationPort(from, to int) Matcher { return destinationPort{from, to} }
 type destinationPort struct{ from, to int }
 
 func (d destinationPort) Match(r *Request) bool {
-	ap, ok := address(r.peer.LocalAddr)
+	ap, ok := netaddr.AddrPort(r.peer.LocalAddr)
 	port := int(ap.Port())
 	return ok && d.from <= port && port < d.to
 }
 
 func contains(in netip.Prefix, a net.Addr) bool {
-	ap, ok := address(a)
-	return ok && in.Contains(ap.Addr())
+	ap, ok := netaddr.AddrPort(a)
+	return ok && in.Contains(ap.Addr().WithZone("")) // no prefix contains an address with a zone
 }

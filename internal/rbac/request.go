@@ -7,8 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
-	"net"
-	"net/netip"
 	"strings"
 
 	"google.golang.org/grpc/credentials"
@@ -186,24 +184,6 @@ func (r *Request) spiffeID() string {
 		return info.SPIFFEID.String()
 	}
 	return ""
-}
-
-// address returns the IP address and port of a, and false if a has none, as with a unix socket.
-func address(a net.Addr) (netip.AddrPort, bool) {
-	if tcp, ok := a.(*net.TCPAddr); ok {
-		return unmapped(tcp.AddrPort()), true
-	}
-	if a == nil {
-		return netip.AddrPort{}, false
-	}
-	ap, err := netip.ParseAddrPort(a.String())
-	return unmapped(ap), err == nil
-}
-
-// unmapped turns an IPv4-mapped address such as ::ffff:10.0.0.1, which a dual-stack listener reports,
-// into the IPv4 address. It drops the zone.
-func unmapped(ap netip.AddrPort) netip.AddrPort {
-	return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
 }
 
 // joined combines the values of a field that occurs several times into one (RFC 9110, section 5.3).

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"google.golang.org/grpc/internal/netaddr"
 	"google.golang.org/grpc/internal/xds/client"
 )
 
@@ -18,21 +19,20 @@ const DefaultDrainGrace = 10 * time.Minute
 // Listen wraps a listener in a Listener and begins to watch the Listener resource. It fails
 // unless lis listens on a TCP address.
 func Listen(lis net.Listener, o Options) (*Listener, error) {
-	addr, ok := lis.Addr().(*net.TCPAddr)
-	if !ok {
+	if _, ok := lis.Addr().(*net.TCPAddr); !ok {
 		return nil, fmt.Errorf("xds: GRPCServer expects listener to return a net.TCPAddr. Got %T", lis.Addr())
 	}
 	name, err := o.Client.Bootstrap().ServerListener(lis.Addr().String())
 	if err != nil {
 		return nil, err
 	}
+	address, _ := netaddr.AddrPort(lis.Addr())
 	if o.DrainGrace == 0 {
 		o.DrainGrace = DefaultDrainGrace
 	}
 	l := &Listener{
 		Listener: lis, options: o, name: name, node: prefixOf(o.Client.Bootstrap().NodeID()),
-		address: netip.AddrPortFrom(addr.AddrPort().Addr().Unmap(), addr.AddrPort().Port()),
-		routes:  make(map[string]*routes),
+		address: address, routes: make(map[string]*routes),
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 // choose finds the filter chain of a new connection. It returns false if nothing is configured for the
 // connection.
 func (l *Listener) choose(c *conn) bool {
-	here, there := addressOf(c.LocalAddr()), addressOf(c.RemoteAddr())
+	here, _ := netaddr.AddrPort(c.LocalAddr()) // the zero value if it is not an IP address: no prefix contains that
+	there, _ := netaddr.AddrPort(c.RemoteAddr())
 	configured, added := l.add(c, there, here)
 	if configured && !added && logger.V(2) {
 		logger.Infof("listener %v: no filter chain is for a connection from %v to %v", l.Addr(), there, here)
@@ -76,19 +77,6 @@ func (l *Listener) add(c *conn, from, to netip.AddrPort) (configured, added bool
 	}
 	l.current.addLocked(c, fc)
 	return true, true
-}
-
-// addressOf returns the zero value if a is not an IP address. No prefix contains the zero
-// value.
-func addressOf(a net.Addr) netip.AddrPort {
-	switch a := a.(type) {
-	case nil:
-		return netip.AddrPort{}
-	case *net.TCPAddr:
-		return a.AddrPort()
-	}
-	ap, _ := netip.ParseAddrPort(a.String())
-	return ap
 }
 
 // Close implements net.Listener. It leaves the accepted connections to the server.
