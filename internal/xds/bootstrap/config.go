@@ -53,6 +53,9 @@ func (c *Config) Node() *corev3.Node { return proto.CloneOf(c.node) }
 // NodeID returns the id of the node.
 func (c *Config) NodeID() string { return c.node.GetId() }
 
+// NodeLabel returns what errors begin with, so that operators can find the node among many nodes.
+func (c *Config) NodeLabel() string { return "[xDS node id: " + c.NodeID() + "]" }
+
 // AuthorityServers returns the control planes of a federation authority, or nil if there is no such
 // authority.
 func (c *Config) AuthorityServers(name string) []*Server {

@@ -93,7 +93,7 @@ func TestA27(t *testing.T) {
 		t.Errorf("node %v", n)
 	}
 	n.Id = "changed"
-	if c.NodeID() != "x" {
+	if c.NodeID() != "x" || c.NodeLabel() != "[xDS node id: x]" {
 		t.Error("the node is not a copy")
 	}
 	if len(c.Servers) != 1 || c.Servers[0].URI != "a:1" {

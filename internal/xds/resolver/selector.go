@@ -23,7 +23,7 @@ import (
 
 // annotate adds to err the id of the xDS node, by which control planes know the program.
 func (r *Resolver) annotate(err error) error {
-	return fmt.Errorf("[xDS node id: %s] %w", r.client.Bootstrap().NodeID(), err)
+	return fmt.Errorf("%s %w", r.client.Bootstrap().NodeLabel(), err)
 }
 
 // failing is the selector of a channel that has no usable configuration. Its RPCs fail when they

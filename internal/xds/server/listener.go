@@ -31,7 +31,7 @@ func Listen(lis net.Listener, o Options) (*Listener, error) {
 		o.DrainGrace = DefaultDrainGrace
 	}
 	l := &Listener{
-		Listener: lis, options: o, name: name, node: prefixOf(o.Client.Bootstrap().NodeID()),
+		Listener: lis, options: o, name: name, node: o.Client.Bootstrap().NodeLabel() + ": ",
 		address: address, routes: make(map[string]*routes),
 	}
 	l.mu.Lock()

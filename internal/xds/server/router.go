@@ -73,10 +73,6 @@ func (r *router) unavailable(text string) error {
 	return status.Error(codes.Unavailable, r.node+text)
 }
 
-// prefixOf returns the prefix of errors that names the xDS node, so that operators can find it
-// among many nodes.
-func prefixOf(node string) string { return "[xDS node id: " + node + "]: " }
-
 // route returns the route of an RPC. If there is none, it returns what is missing: the virtual
 // host or the route.
 func (m *made) route(ctx context.Context, method string) (route *resource.Route, lacks string) {

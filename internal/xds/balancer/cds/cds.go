@@ -110,7 +110,7 @@ func prefixOf(a *dependency.Attachment) string {
 	if a.Client == nil {
 		return ""
 	}
-	return "[xDS node id: " + a.Client.Bootstrap().NodeID() + "] "
+	return a.Client.Bootstrap().NodeLabel() + " "
 }
 
 // fail makes RPCs fail because the cluster can't be used. RPCs that wait for ready go on waiting. The
