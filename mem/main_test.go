@@ -15,12 +15,12 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // lending is a pool whose loans a test asserts.
 type lending struct {
-	*internalmem.Counting
+	*internalmem.Tiered
 }
 
 // newLending returns a pool; the test fails if at its end something is still lent.
 func newLending(t testing.TB) lending {
-	p := lending{internalmem.NewCounting(internalmem.NewTiered(16, 256, 512, 1024, 4096, 8192, 16<<10, 32<<10, 64<<10))}
+	p := lending{internalmem.NewTiered(16, 256, 512, 1024, 4096, 8192, 16<<10, 32<<10, 64<<10)}
 	t.Cleanup(func() { p.want(t, 0) })
 	return p
 }

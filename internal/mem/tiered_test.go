@@ -287,20 +287,6 @@ func TestNop(t *testing.T) {
 	pool.Put(nil)
 }
 
-func TestCounting(t *testing.T) {
-	pool := mem.NewCounting(mem.NewTiered(1024))
-	a, b := pool.Get(10), pool.Get(5000)
-	if s := pool.Stats(); s.Buffers != 2 || s.Bytes != 6024 {
-		t.Errorf("two lent: %+v", s)
-	}
-	pool.Put(a)
-	pool.Put(b)
-	pool.Put(nil)
-	if s := pool.Stats(); s != (mem.Stats{}) {
-		t.Errorf("none lent: %+v", s)
-	}
-}
-
 func BenchmarkTiered(b *testing.B) {
 	for _, n := range []int{256, 512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 1<<20 + 25} {
 		b.Run(sizeName(n), func(b *testing.B) {

@@ -25,7 +25,7 @@ func given(o *Parcel, off int) []byte { return bytes.Join(o.Vector(off), nil) }
 
 // TestKeptParcel: whatever of a parcel is written, the rest does not depend on borrowed memory any more.
 func TestKeptParcel(t *testing.T) {
-	pool := internalmem.NewCounting(internalmem.NewTiered(256, 4096))
+	pool := internalmem.NewTiered(256, 4096)
 	for off := range 40 {
 		memory := []byte("borrowed memory")
 		b := &borrowed{SliceBuffer: memory, refs: 2}
@@ -57,7 +57,7 @@ func TestKeptParcel(t *testing.T) {
 
 // TestKeptQueue: the same of a queue.
 func TestKeptQueue(t *testing.T) {
-	pool := internalmem.NewCounting(internalmem.NewTiered(256, 4096, 16<<10))
+	pool := internalmem.NewTiered(256, 4096, 16<<10)
 	for _, sent := range []int{0, 3, 8, 9, 1000, 3000, 6007} {
 		memory := bytes.Repeat([]byte("borrowed"), 500)
 		b := &borrowed{SliceBuffer: memory, refs: 2}
