@@ -165,7 +165,7 @@ func FuzzRecordSize(f *testing.F) {
 	f.Add([]byte{1, 0, 0x10, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		size, err := recordSize(b)
-		var re *RecordError
+		var re *recordError
 		switch {
 		case err != nil:
 			if !errors.As(err, &re) || len(b) < lengthSize {

@@ -231,15 +231,15 @@ func TestBadInput(t *testing.T) {
 	bad := bytes.Clone(good)
 	bad[10] ^= 1
 	short := binary.LittleEndian.AppendUint32(nil, typeSize+tagSize-1)
-	var recordError *RecordError
+	var re *recordError
 	for name, tt := range map[string]struct {
 		input []byte
 		want  func(error) bool
 	}{
-		"short frame": {short, func(err error) bool { return errors.As(err, &recordError) }},
-		"oversized":   {[]byte{1, 0, 0x10, 0}, func(err error) bool { return errors.As(err, &recordError) }},
-		"huge":        {[]byte{0xff, 0xff, 0xff, 0xff}, func(err error) bool { return errors.As(err, &recordError) }},
-		"other type":  {append(bytes.Clone(good[:4]), 7, 0, 0, 0), func(err error) bool { return errors.As(err, &recordError) }},
+		"short frame": {short, func(err error) bool { return errors.As(err, &re) }},
+		"oversized":   {[]byte{1, 0, 0x10, 0}, func(err error) bool { return errors.As(err, &re) }},
+		"huge":        {[]byte{0xff, 0xff, 0xff, 0xff}, func(err error) bool { return errors.As(err, &re) }},
+		"other type":  {append(bytes.Clone(good[:4]), 7, 0, 0, 0), func(err error) bool { return errors.As(err, &re) }},
 		"wrong tag":   {bad, func(err error) bool { return errors.Is(err, ErrAuth) }},
 		"own records": {newSealer(t, Client).record([]byte("back")), func(err error) bool { return errors.Is(err, ErrAuth) }},
 	} {

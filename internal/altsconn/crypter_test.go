@@ -288,7 +288,7 @@ func TestRecordSize(t *testing.T) {
 		{header(20, 6<<24), -1},
 	} {
 		got, err := recordSize(tt.b)
-		var re *RecordError
+		var re *recordError
 		if (tt.want < 0) != errors.As(err, &re) || err == nil && got != tt.want {
 			t.Errorf("%x: %d, %v; want %d", tt.b, got, err, tt.want)
 		}

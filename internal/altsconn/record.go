@@ -33,10 +33,10 @@ const (
 // negotiation may, does no harm, since memory is only taken as bytes arrive.
 const maxLength = 1 << 20
 
-// RecordError says that what the peer sent is not a record.
-type RecordError struct{ msg string }
+// recordError says that what the peer sent is not a record.
+type recordError struct{ msg string }
 
-func (e *RecordError) Error() string { return "alts: bad record: " + e.msg }
+func (e *recordError) Error() string { return "alts: bad record: " + e.msg }
 
 // recordSize returns the size of the record that begins with b, or 0 when b is too
 // short to tell. It fails as soon as the bytes can't begin a record.
@@ -46,14 +46,14 @@ func recordSize(b []byte) (int, error) {
 	}
 	switch n := binary.LittleEndian.Uint32(b); {
 	case n < typeSize+tagSize:
-		return 0, &RecordError{fmt.Sprintf("length %d is below the least, %d", n, typeSize+tagSize)}
+		return 0, &recordError{fmt.Sprintf("length %d is below the least, %d", n, typeSize+tagSize)}
 	case n > maxLength:
-		return 0, &RecordError{fmt.Sprintf("length %d exceeds the limit of %d", n, maxLength)}
+		return 0, &recordError{fmt.Sprintf("length %d exceeds the limit of %d", n, maxLength)}
 	case len(b) < headerSize:
 		return 0, nil
 	default:
 		if t := binary.LittleEndian.Uint32(b[lengthSize:]); t != recordType {
-			return 0, &RecordError{fmt.Sprintf("type %d, want %d", t, recordType)}
+			return 0, &recordError{fmt.Sprintf("type %d, want %d", t, recordType)}
 		}
 		return lengthSize + int(n), nil
 	}

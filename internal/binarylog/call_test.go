@@ -39,7 +39,7 @@ func (m *memory) Close() error { return nil }
 // begin returns the log of a call, and where it goes.
 func begin(t *testing.T, side Side, filter string) (*Call, *memory) {
 	t.Helper()
-	f, err := ParseFilter(filter)
+	f, err := parseFilter(filter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func (o *one) Log(ctx context.Context, c LogEntryConfig) {
 // TestLogger: a Logger gets all entries with the RPC's context, cut by its own limits,
 // beside the sink's, which has its own.
 func TestLogger(t *testing.T) {
-	f, err := ParseFilter("*")
+	f, err := parseFilter("*")
 	if err != nil {
 		t.Fatal(err)
 	}

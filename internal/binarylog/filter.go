@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Unlimited is a limit with which everything is logged.
-const Unlimited = math.MaxUint64
+// unlimited is a limit with which everything is logged.
+const unlimited = math.MaxUint64
 
 // Limits are how many bytes of the metadata and of each message are logged.
 type Limits struct {
@@ -26,7 +26,7 @@ type Filter struct {
 	excluded map[string]bool   // by "package.Service/Method"
 }
 
-// ParseFilter parses a filter of gRFC A16: patterns, separated by commas.
+// parseFilter parses a filter of gRFC A16: patterns, separated by commas.
 //
 //   - all methods
 //     package.Service/*   the methods of a service
@@ -36,7 +36,7 @@ type Filter struct {
 // If several patterns match, the most specific one applies. All kinds but the last may end
 // in limits: {h} means headers without messages, {m:256} the first 256 bytes of messages
 // without headers, and {h:512;m} 512 bytes of headers and whole messages.
-func ParseFilter(text string) (*Filter, error) {
+func parseFilter(text string) (*Filter, error) {
 	f := &Filter{services: make(map[string]Limits), methods: make(map[string]Limits), excluded: make(map[string]bool)}
 	for pattern := range strings.SplitSeq(text, ",") {
 		if err := f.add(pattern); err != nil {
@@ -117,7 +117,7 @@ func isName(s string) bool {
 func cutLimits(pattern string) (name string, limits Limits, err error) {
 	name, text, found := strings.Cut(pattern, "{")
 	if !found {
-		return name, Limits{Header: Unlimited, Message: Unlimited}, nil
+		return name, Limits{Header: unlimited, Message: unlimited}, nil
 	}
 	text, closed := strings.CutSuffix(text, "}")
 	header, message, both := strings.Cut(text, ";")
@@ -140,7 +140,7 @@ var errLimits = errors.New("want {h}, {m} or {h;m}, each perhaps with a number a
 
 func parseLimit(text, letter string) (uint64, error) {
 	if text == letter {
-		return Unlimited, nil
+		return unlimited, nil
 	}
 	digits, ok := strings.CutPrefix(text, letter+":")
 	if !ok {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestFilter(t *testing.T) {
-	const all = Unlimited
+	const all = unlimited
 	both := Limits{all, all}
 	type methods map[string]*Limits // nil: not logged
 	for text, want := range map[string]methods{
@@ -25,7 +25,7 @@ func TestFilter(t *testing.T) {
 		},
 		"x/y.S/M": {"/x/y.S/M": &both, "/y.S/M": nil},
 	} {
-		f, err := ParseFilter(text)
+		f, err := parseFilter(text)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -50,7 +50,7 @@ var badFilters = strings.Fields(`
 
 func TestBadFilters(t *testing.T) {
 	for _, text := range append(badFilters, "", " *", "a S/M") {
-		if f, err := ParseFilter(text); err == nil {
+		if f, err := parseFilter(text); err == nil {
 			t.Errorf("%q: %v", text, f)
 		}
 	}
@@ -59,7 +59,7 @@ func TestBadFilters(t *testing.T) {
 func FuzzFilter(f *testing.F) {
 	f.Add("a.S/*{h},a.S/M{m:256},*{h:1},-a.S/N", "/a.S/M")
 	f.Fuzz(func(t *testing.T, text, method string) {
-		filter, err := ParseFilter(text)
+		filter, err := parseFilter(text)
 		if (filter == nil) == (err == nil) {
 			t.Fatalf("%v, %v", filter, err)
 		}

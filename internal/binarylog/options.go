@@ -13,7 +13,7 @@ var fromEnvironment = sync.OnceValue(func() *Filter {
 	if envconfig.BinaryLogFilter == "" {
 		return nil
 	}
-	f, err := ParseFilter(envconfig.BinaryLogFilter)
+	f, err := parseFilter(envconfig.BinaryLogFilter)
 	if err != nil {
 		logger.Errorf("GRPC_BINARY_LOG_FILTER: nothing will be logged: %v", err)
 		return nil

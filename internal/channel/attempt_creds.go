@@ -97,7 +97,7 @@ func (a *Attempt) addCredentials(ctx context.Context, call *transport.Call, id *
 // RPC's, as programs have come to expect.
 func credentialError(err error, code codes.Code) error {
 	if _, ok := status.FromError(err); ok {
-		return ControlPlaneError("transport: received per-RPC creds error with", err)
+		return controlPlaneError("transport: received per-RPC creds error with", err)
 	}
 	return status.Errorf(code, "transport: per-RPC creds failed due to error: %v", err)
 }

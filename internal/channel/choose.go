@@ -38,7 +38,7 @@ func (ch *Channel) Choose(ctx context.Context, method string, waits func() bool)
 		}
 		over := false
 		c.Choice, over, err = config.selector.ask(ctx, method)
-		if over { // another Config has replaced config
+		if over { // another one has replaced config
 			continue
 		}
 		if err != nil || c.Later == nil || !waits() {

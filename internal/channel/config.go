@@ -7,9 +7,9 @@ import (
 	"google.golang.org/grpc/internal/rpcconfig"
 )
 
-// Config is the service config that a channel uses, with the retry throttle and the Selector that
+// config is the service config that a channel uses, with the retry throttle and the Selector that
 // go with it.
-type Config struct {
+type config struct {
 	*ServiceConfig
 	throttle *retry.Throttle // nil: retries are not throttled
 	selector *selectorTurn   // nil: a method's name alone decides its configuration
@@ -19,18 +19,18 @@ type Config struct {
 	assumed bool
 }
 
-func newConfig(sc *ServiceConfig) *Config {
-	return &Config{ServiceConfig: sc, throttle: retry.NewThrottle(sc.throttling)}
+func newConfig(sc *ServiceConfig) *config {
+	return &config{ServiceConfig: sc, throttle: retry.NewThrottle(sc.throttling)}
 }
 
 // holds reports whether c was made from sc, or from a service config with the same JSON.
-func (c *Config) holds(sc *ServiceConfig) bool {
+func (c *config) holds(sc *ServiceConfig) bool {
 	return c != nil && (c.ServiceConfig == sc || sc.json != "" && c.json == sc.json)
 }
 
-// with returns a Config with the service config sc and the Selector s, which an answer has settled. It returns c
+// with returns a config with the service config sc and the Selector s, which an answer has settled. It returns c
 // itself if c is that. If only the Selector changes, the throttle of c stays in use. c may be nil.
-func (c *Config) with(sc *ServiceConfig, s rpcconfig.Selector) *Config {
+func (c *config) with(sc *ServiceConfig, s rpcconfig.Selector) *config {
 	same := c.holds(sc)
 	switch {
 	case same && !c.assumed && c.selector.isFor(s):
@@ -38,28 +38,28 @@ func (c *Config) with(sc *ServiceConfig, s rpcconfig.Selector) *Config {
 	case sc == NoServiceConfig && s == nil:
 		return emptyConfig
 	case same:
-		return &Config{ServiceConfig: c.ServiceConfig, throttle: c.throttle, selector: newSelectorTurn(s)}
+		return &config{ServiceConfig: c.ServiceConfig, throttle: c.throttle, selector: newSelectorTurn(s)}
 	}
 	next := newConfig(sc)
 	next.selector = newSelectorTurn(s)
 	return next
 }
 
-// assume returns a Config with the service config sc that no answer has settled.
-func assume(sc *ServiceConfig) *Config {
+// assume returns a config with the service config sc that no answer has settled.
+func assume(sc *ServiceConfig) *config {
 	c := newConfig(sc)
 	c.assumed = true
 	return c
 }
 
 // settled returns c, or nil if no answer has settled c. c may be nil.
-func (c *Config) settled() *Config {
+func (c *config) settled() *config {
 	if c != nil && c.assumed {
 		return nil
 	}
 	return c
 }
 
-// emptyConfig is the Config of channels without a service config, and of RPCs on channels that have
+// emptyConfig is the config of channels without a service config, and of RPCs on channels that have
 // not yet got a valid one.
 var emptyConfig = newConfig(NoServiceConfig)

@@ -8,7 +8,7 @@ import "testing"
 func TestSettles(t *testing.T) {
 	for name, sc := range map[string]*ServiceConfig{"some": {}, "none": NoServiceConfig} {
 		c := assume(sc)
-		if c.settled() != nil || (*Config)(nil).settled() != nil {
+		if c.settled() != nil || (*config)(nil).settled() != nil {
 			t.Errorf("%s: it is settled before there is an answer", name)
 		}
 		answered := c.with(sc, nil)

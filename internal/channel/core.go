@@ -42,7 +42,7 @@ type Channel struct {
 	// transport is the configuration of new connections. pingLess replaces it when a server
 	// complains of too many pings.
 	transport atomic.Pointer[transport.ClientConfig]
-	config    atomic.Pointer[Config] // nil before the resolver's first answer
+	config    atomic.Pointer[config] // nil before the resolver's first answer
 	scale     atomic.Int32           // how many connections a subchannel may have; see scaling.go
 
 	state stateWatch

@@ -86,7 +86,7 @@ func readyLink(ctx context.Context, r balancer.PickResult) (l *Link, waited bool
 // A picker's error that is a status drops the RPC.
 func pickError(err error, wait bool) (dropped bool, final error) {
 	if _, ok := status.FromError(err); ok {
-		return true, ControlPlaneError("received picker error with", err)
+		return true, controlPlaneError("received picker error with", err)
 	}
 	if wait {
 		return false, nil

@@ -94,7 +94,7 @@ func (ch *Channel) useConfig(r *resolverWrapper, sc *ServiceConfig, s rpcconfig.
 }
 
 // storeAndUnlock makes c, which replaces old, what RPCs use, if r is still the channel's resolver. The caller holds mu.
-func (ch *Channel) storeAndUnlock(r *resolverWrapper, old, c *Config) {
+func (ch *Channel) storeAndUnlock(r *resolverWrapper, old, c *config) {
 	if ch.closed || ch.resolver != r {
 		ch.mu.Unlock()
 		return
@@ -165,9 +165,9 @@ func (ch *Channel) ensureConfig(r *resolverWrapper) {
 	ch.storeAndUnlock(r, nil, assume(ch.opts.Fallback))
 }
 
-// awaitConfig returns the Config, which an RPC needs to begin, and whether it had to wait for the
+// awaitConfig returns the config, which an RPC needs to begin, and whether it had to wait for the
 // resolver.
-func (ch *Channel) awaitConfig(ctx context.Context) (c *Config, waited bool, err error) {
+func (ch *Channel) awaitConfig(ctx context.Context) (c *config, waited bool, err error) {
 	if c := ch.config.Load(); c != nil {
 		return c, false, nil
 	}

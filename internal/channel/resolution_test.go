@@ -60,7 +60,7 @@ func wantWaitAfterIdle(t *testing.T, ch *Channel) {
 	ch.resolver = &resolverWrapper{ch: ch}
 	ch.answered(&resolverWrapper{ch: ch})
 	sc := &ServiceConfig{}
-	got := make(chan *Config, 1)
+	got := make(chan *config, 1)
 	go func() {
 		c, _, _ := ch.awaitConfig(t.Context())
 		got <- c

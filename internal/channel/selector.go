@@ -62,7 +62,7 @@ func (t *selectorTurn) end() {
 
 func selectorError(err error) error {
 	if _, ok := status.FromError(err); ok {
-		return ControlPlaneError("config selector returned", err)
+		return controlPlaneError("config selector returned", err)
 	}
 	if err = AsStatus(err); status.Code(err) == codes.OK {
 		return status.Error(codes.Internal, "config selector returned an error without a code")

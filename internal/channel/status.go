@@ -28,10 +28,10 @@ func AsStatus(err error) error {
 	return status.Error(codes.Unknown, err.Error())
 }
 
-// ControlPlaneError returns the error with which an RPC fails because a part of the control plane
+// controlPlaneError returns the error with which an RPC fails because a part of the control plane
 // (a picker, credentials) returned the status err. Codes that only a server's application may use
 // become Internal (gRFC A54). from says where err came from.
-func ControlPlaneError(from string, err error) error {
+func controlPlaneError(from string, err error) error {
 	s, _ := status.FromError(err)
 	switch s.Code() {
 	case codes.OK, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition,

@@ -34,7 +34,7 @@ type Kernel interface {
 func NewGround(k Kernel) *Ground {
 	return &Ground{
 		set:     set{open: func() (backend, error) { return foreign{k, make(chan struct{})}, nil }},
-		sweeper: NewSweeper(Linger),
+		sweeper: newSweeper(Linger),
 		kernel:  k,
 	}
 }

@@ -52,8 +52,8 @@ type Sweeper struct {
 	armed bool // a sweep is due or under way
 }
 
-// NewSweeper returns a sweeper that looks once a period, or more often: see sweepStep.
-func NewSweeper(period time.Duration) *Sweeper {
+// newSweeper returns a sweeper that looks once a period, or more often: see sweepStep.
+func newSweeper(period time.Duration) *Sweeper {
 	s := &Sweeper{period: period}
 	s.root.prev, s.root.next = &s.root, &s.root
 	return s
@@ -61,13 +61,13 @@ func NewSweeper(period time.Duration) *Sweeper {
 
 // NewSteadySweeper returns a sweeper that looks once a period, however many entries there are.
 func NewSteadySweeper(period time.Duration) *Sweeper {
-	s := NewSweeper(period)
+	s := newSweeper(period)
 	s.steady = true
 	return s
 }
 
 // processSweeper is the sweeper that all connections share.
-var processSweeper = NewSweeper(Linger)
+var processSweeper = newSweeper(Linger)
 
 // Add watches e for q, as if e was touched right now. An entry that is watched already stays, touched. When
 // Quiet is called for an entry, that is out again: for one Add there is at most one Quiet. An entry belongs

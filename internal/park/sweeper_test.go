@@ -39,7 +39,7 @@ func (c *quietConn) Quiet() {
 
 func TestSweeper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSweeper(Linger)
+		s := newSweeper(Linger)
 		start := time.Now()
 		busy, idle := &quietConn{start: start}, &quietConn{start: start}
 		removed, again := &quietConn{start: start}, &quietConn{start: start, again: s}
@@ -92,7 +92,7 @@ func TestSweeper(t *testing.T) {
 // More entries than one hold of the lock covers: all are seen, each once.
 func TestSweeperManyEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSweeper(Linger)
+		s := newSweeper(Linger)
 		touched := func(i int) bool { return i >= 2*sweepChunk && i%2 == 0 }
 		conns := make([]quietConn, 3*sweepChunk+7)
 		conns[1].again = s // while the same sweep has more to look at
@@ -128,7 +128,7 @@ func TestSweeperManyEntries(t *testing.T) {
 // trusted makes place for another.
 func TestSweeperTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSweeper(Linger)
+		s := newSweeper(Linger)
 		conns := make([]quietConn, MaxTries+3)
 		try := func(i, want int) {
 			t.Helper()
@@ -178,7 +178,7 @@ func (c *countQuiet) Quiet() { c.n.Add(1) }
 
 // Everything at once, for the race detector and the ring's links.
 func TestSweeperConcurrent(t *testing.T) {
-	s := NewSweeper(100 * time.Microsecond)
+	s := newSweeper(100 * time.Microsecond)
 	conns := make([]countQuiet, 500)
 	var wg sync.WaitGroup
 	for g := range uint64(4) {
@@ -227,7 +227,7 @@ func (c *leavingConn) Quiet() { c.quietConn.Quiet(); runtime.Goexit() }
 // All are told, once, also if some end the goroutine.
 func TestQuietEndsGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewSweeper(Linger)
+		s := newSweeper(Linger)
 		conns := make([]leavingConn, sweepChunk+10)
 		for round := range 2 {
 			for i := range conns {

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// ErrTooLarge is returned by a Peek for more bytes than the buffer's size.
-var ErrTooLarge = errors.New("readyreader: peek exceeds the buffer size")
+// errTooLarge is returned by a Peek for more bytes than the buffer's size.
+var errTooLarge = errors.New("readyreader: peek exceeds the buffer size")
 
 // Buffered is the read side of a connection as a frame loop sees it. Only one goroutine may use it at a
 // time. Its errors are those of the connection. No byte is lost by an error: after a deadline the caller
@@ -17,7 +17,7 @@ type Buffered interface {
 	// Peek waits until n bytes are buffered and returns exactly these. The slice is valid until the next
 	// call of any method: in particular, the caller must use the bytes before it discards them. If the
 	// stream ends first, the error is io.EOF when no byte is buffered and io.ErrUnexpectedEOF when some
-	// are. If n is more than the buffer's size, Peek returns ErrTooLarge at once.
+	// are. If n is more than the buffer's size, Peek fails at once.
 	Peek(n int) ([]byte, error)
 
 	// TryPeek is Peek without the wait: it returns ErrWouldBlock if n bytes can't be had right now. On a

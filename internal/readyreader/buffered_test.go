@@ -209,7 +209,7 @@ func TestPeekErrors(t *testing.T) {
 		if pooled {
 			b = s.buffered(256)
 		}
-		if _, err := b.Peek(257); err != ErrTooLarge {
+		if _, err := b.Peek(257); err != errTooLarge {
 			t.Errorf("too large: %v", err)
 		}
 		if _, err := b.Peek(-1); err == nil {

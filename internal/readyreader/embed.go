@@ -200,7 +200,7 @@ func passBy(conn net.Conn, direction func(*shape) *way, evenCounting bool) path 
 	var counts counters
 	v := reflect.ValueOf(conn)
 	for range maxDepth {
-		if conn != nil && IsSocket(conn) {
+		if conn != nil && isExactSocket(conn) {
 			return path{conn, nil, counts}
 		}
 		if !wraps(v) {
@@ -390,7 +390,7 @@ func SocketBelow(conn net.Conn) net.Conn {
 		if conn == nil {
 			return nil
 		}
-		if IsSocket(conn) {
+		if isExactSocket(conn) {
 			return conn
 		}
 		if n, ok := conn.(interface{ NetConn() net.Conn }); ok {

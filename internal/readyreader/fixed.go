@@ -34,7 +34,7 @@ func (f *fixed) Peek(n int) ([]byte, error) {
 		return nil, bufio.ErrNegativeCount
 	}
 	if n > f.size {
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	}
 	for f.Buffered() < n {
 		if err := f.fill(n); err != nil {

@@ -128,7 +128,7 @@ func (b *pooled) peek(n int, read readFunc) ([]byte, error) {
 		return nil, bufio.ErrNegativeCount
 	}
 	if n > b.size {
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	}
 	for b.Buffered() < n {
 		if err := b.fill(read); err != nil {

@@ -58,7 +58,7 @@ func step(t *testing.T, got Buffered, want *bufio.Reader, op byte, n int) {
 		switch {
 		case err == ErrWouldBlock && op == 4:
 		case n > minSize:
-			if err != ErrTooLarge {
+			if err != errTooLarge {
 				t.Fatalf("Peek(%d): %v", n, err)
 			}
 		case err == nil && !bytes.Equal(p, q), err != nil && len(q) == n:

@@ -83,21 +83,21 @@ func joined(conn net.Conn, reads, writes Layer) Layer {
 	return &splitConn{&plainConn{Conn: conn}, writes}
 }
 
-func isSocket(p path) bool { return p.end != nil && p.layer == nil && IsSocket(p.end) }
+func isSocket(p path) bool { return p.end != nil && p.layer == nil && isExactSocket(p.end) }
 
 // isSame compares connections that programs make. Two whose types can't be compared are never the same.
 func isSame(a, b net.Conn) bool {
 	return a != nil && b != nil && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
-// IsSocket reports whether conn is exactly a TCP or unix socket, and no layer above one: its Read returns
+// isExactSocket reports whether conn is exactly a TCP or unix socket, and no layer above one: its Read returns
 // what the descriptor carries, and bytes that its Write took are with the system.
 //
 // It compares the exact type on purpose. A wrapper that embeds a socket (credentials, metering, proxy
 // protocol) has the socket's SyscallConn promoted to its own method set, yet its Read may decrypt or skip a
 // prefix: reading the descriptor would hand out ciphertext as if it were plaintext. See embed.go for
 // wrappers that do nothing of the kind.
-func IsSocket(conn net.Conn) bool {
+func isExactSocket(conn net.Conn) bool {
 	switch c := conn.(type) {
 	case *net.TCPConn:
 		return c != nil

@@ -28,9 +28,9 @@ func New(c Config) *Client {
 // Bootstrap returns the bootstrap configuration.
 func (c *Client) Bootstrap() *bootstrap.Config { return c.config.Bootstrap }
 
-// ErrClosed is the error that watchers may get if they begin to watch while Close is called. After Close they are told
+// errClosed is the error that watchers may get if they begin to watch while Close is called. After Close they are told
 // nothing.
-var ErrClosed = errors.New("the xDS client is closed")
+var errClosed = errors.New("the xDS client is closed")
 
 // Close ends all streams and watches. After it has returned no call of a watcher begins, but
 // one that has begun may still run. A watcher must not call Close.
@@ -69,7 +69,7 @@ func (c *Client) watch(k kind, name string, w *watch) (cancel func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return fail(ErrClosed)
+		return fail(errClosed)
 	}
 	a, err := c.authorityLocked(key)
 	if err != nil {

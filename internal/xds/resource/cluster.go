@@ -72,8 +72,8 @@ type Cluster struct {
 	Metadata Metadata
 }
 
-// DefaultMaxRequests is the value of Cluster.MaxRequests if the resource sets none (A32).
-const DefaultMaxRequests = 1024
+// defaultMaxRequests is the value of Cluster.MaxRequests if the resource sets none (A32).
+const defaultMaxRequests = 1024
 
 // defaultIdleTimeout is Envoy's default for upstream connections.
 const defaultIdleTimeout = time.Hour
@@ -106,7 +106,7 @@ func readCluster(c *Context, in *clusterv3.Cluster) (*Cluster, error) {
 
 func (cl *Cluster) readCircuitBreakers(c *Context, cluster *clusterv3.Cluster) error {
 	in := cluster.GetCircuitBreakers()
-	cl.MaxRequests = DefaultMaxRequests
+	cl.MaxRequests = defaultMaxRequests
 	if n := ofDefaultPriority(in.GetThresholds()).GetMaxRequests(); n != nil {
 		cl.MaxRequests = n.GetValue()
 	}

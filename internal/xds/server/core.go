@@ -29,7 +29,7 @@ type Options struct {
 	// serve. If ModeChanged is nil, the Listener logs the changes.
 	ModeChanged func(addr net.Addr, mode connectivity.ServingMode, err error)
 	// DrainGrace is how long RPCs on a drained connection may continue; 0 means
-	// DefaultDrainGrace.
+	// 10 minutes.
 	DrainGrace time.Duration
 }
 

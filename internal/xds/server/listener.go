@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/internal/xds/client"
 )
 
-// DefaultDrainGrace is how long RPCs may continue on a connection whose configuration has been
+// defaultDrainGrace is how long RPCs may continue on a connection whose configuration has been
 // replaced (A36).
-const DefaultDrainGrace = 10 * time.Minute
+const defaultDrainGrace = 10 * time.Minute
 
 // Listen wraps a listener in a Listener and begins to watch the Listener resource. It fails
 // unless lis listens on a TCP address.
@@ -28,7 +28,7 @@ func Listen(lis net.Listener, o Options) (*Listener, error) {
 	}
 	address, _ := netaddr.AddrPort(lis.Addr())
 	if o.DrainGrace == 0 {
-		o.DrainGrace = DefaultDrainGrace
+		o.DrainGrace = defaultDrainGrace
 	}
 	l := &Listener{
 		Listener: lis, options: o, name: name, node: o.Client.Bootstrap().NodeLabel() + ": ",
