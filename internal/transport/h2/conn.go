@@ -60,13 +60,15 @@ type Handler interface {
 	// PingReceived is called for each PING of the peer. An error ends the connection. streams is how
 	// many streams are open. sent says whether we sent HEADERS or DATA since the peer's last PING.
 	PingReceived(streams int, sent bool) error
-	// AliveAsked says that keepalive sends a PING. The connection's lock is held.
+	// AliveAsked says that keepalive sends a PING. If the connection ends at that moment, it may also follow
+	// Closed.
 	AliveAsked()
 	// GoAway says that the peer accepts no more streams. Streams above the last one that its GOAWAY
 	// named fail as unprocessed right after this call. debug is valid during the call.
 	GoAway(code frame.ErrCode, debug []byte)
-	// Closed is the last call, but for Told: the connection has ended because of err. The streams that were open are
-	// told after it. If the connection is closed before Start, Close makes this call.
+	// Closed is the last call of the reader, but for Told: the connection has ended because of err. The
+	// streams that were open are told after it. If the connection is closed before Start, Close makes this
+	// call.
 	Closed(err error)
 }
 

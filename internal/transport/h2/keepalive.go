@@ -133,8 +133,10 @@ func (c *Conn) checkKeepalive() {
 		return
 	case protocol.KeepAsk:
 		l.core.AskAlive()
-		l.handler.AliveAsked()
 	}
 	l.armKeepalive(next)
 	l.unlockAndFlush()
+	if verdict == protocol.KeepAsk {
+		c.handler.AliveAsked()
+	}
 }
