@@ -32,7 +32,7 @@ func received(out outMessage) transport.Message {
 	data := out.payload.Data
 	defer data.Free()
 	n := data.Len()
-	return transport.Message{Data: transport.BytesOf(data.Materialize()), Compressed: out.payload.Compressed, Len: n}
+	return transport.Message{Data: grpcwire.BytesOf(data.Materialize()), Compressed: out.payload.Compressed, Len: n}
 }
 
 func TestMessageRoundTrip(t *testing.T) {
@@ -92,7 +92,7 @@ func TestMessageCompressorFails(t *testing.T) {
 	}
 	r := testReader("failing")
 	r.decompressor = failingCompressor{decompress: io.EOF}
-	m := transport.Message{Data: transport.BytesOf([]byte("x")), Compressed: true, Len: 1}
+	m := transport.Message{Data: grpcwire.BytesOf([]byte("x")), Compressed: true, Len: 1}
 	if _, err := r.read(m, new(text)); status.Code(err) != codes.Internal {
 		t.Errorf("decompressor: %v", err)
 	}
@@ -184,7 +184,7 @@ func TestMessageMarshalFails(t *testing.T) {
 	if _, err := testWriter(nil).write("no message"); status.Code(err) != codes.Internal {
 		t.Errorf("write of a string: %v", err)
 	}
-	m := transport.Message{Data: transport.BytesOf([]byte("\xff")), Len: 1}
+	m := transport.Message{Data: grpcwire.BytesOf([]byte("\xff")), Len: 1}
 	if _, err := testReader("").read(m, new(text)); status.Code(err) != codes.Internal {
 		t.Errorf("read of nonsense: %v", err)
 	}
@@ -300,7 +300,7 @@ func FuzzMessageRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, compressed bool) {
 		r := testReader("gzip")
 		r.max = 1000
-		m := transport.Message{Data: transport.BytesOf(data), Compressed: compressed, Len: len(data)}
+		m := transport.Message{Data: grpcwire.BytesOf(data), Compressed: compressed, Len: len(data)}
 		if length, err := r.read(m, new(text)); err == nil && length > r.max {
 			t.Errorf("a message of %d bytes", length)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/internal/handover"
 	"google.golang.org/grpc/internal/transport"
+	"google.golang.org/grpc/internal/transport/grpcwire"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -58,7 +59,7 @@ func TestServerUnaryAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := &quietCall{message: transport.Message{Data: transport.BytesOf(data.Materialize()), Len: data.Len()}}
+	call := &quietCall{message: transport.Message{Data: grpcwire.BytesOf(data.Materialize()), Len: data.Len()}}
 	data.Free()
 	if n := testing.AllocsPerRun(200, func() { s.serveCall(call) }); n > 4 {
 		t.Errorf("a unary call allocates %v times, want at most 4", n)

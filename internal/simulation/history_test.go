@@ -239,7 +239,7 @@ func (w *world) part() {
 		return
 	}
 	for _, l := range w.links {
-		prompt := l.quiet() && !l.leaves() && !l.mayEnd() && l.client.Streams() == 0
+		prompt := l.quiet() && !l.leaves() && !l.mayEnd() && l.client.Stats().Streams == 0
 		l.disturb("the end")
 		switch w.c.pick(4) {
 		case 0, 3:

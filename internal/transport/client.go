@@ -67,9 +67,6 @@ func (c *Client) Close(err error) { c.conn.Close(err) }
 // GracefulClose makes the connection take no new stream, and close when the last one is over.
 func (c *Client) GracefulClose() { c.conn.Retire() }
 
-// Streams returns how many RPCs are open.
-func (c *Client) Streams() int { return c.conn.Streams() }
-
 // scheme returns "https" over credentials whose SecurityProtocol is "tls", and "http" over all others, also
 // if they are secure, as ALTS is.
 func (c *Client) scheme() string {

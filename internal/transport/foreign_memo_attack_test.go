@@ -74,7 +74,7 @@ func TestAttackCopyRacesWithHolders(t *testing.T) {
 		one.headers(id, b, false)
 		waitFor(t, "the call", func() bool {
 			n := 0
-			s.each(func(c *Server) { n += c.Streams() })
+			s.each(func(c *Server) { n += c.Stats().Streams })
 			return n >= 1
 		})
 		waitParked(t, conns)
@@ -92,7 +92,7 @@ func TestAttackCopyRacesWithHolders(t *testing.T) {
 		wg.Wait()
 		waitFor(t, "calls to end", func() bool {
 			n := 0
-			s.each(func(c *Server) { n += c.Streams() })
+			s.each(func(c *Server) { n += c.Stats().Streams })
 			return n == 0
 		})
 		waitParked(t, conns)
@@ -113,7 +113,7 @@ func openMany(t *testing.T, s *testServer, a *attacker, c func() *Server, first 
 	if refused == n {
 		return 0, 0, refused
 	}
-	waitFor(t, "all handlers", func() bool { return c().Streams() == n-refused })
+	waitFor(t, "all handlers", func() bool { return c().Stats().Streams == n-refused })
 	waitFor(t, "all to run", func() bool { return ran() >= n-refused })
 	return reqs() - known, (c().Stats().Held - before) / (n - refused), refused
 }

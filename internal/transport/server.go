@@ -87,9 +87,6 @@ func (s *Server) Close(err error) { s.conn.Close(err) }
 // connection closes. debug tells the client why.
 func (s *Server) Drain(debug string) { s.conn.Drain(frame.NoError, debug) }
 
-// Streams returns how many calls are open.
-func (s *Server) Streams() int { return s.conn.Streams() }
-
 // serverHandler is the Server as its connection's handler.
 type serverHandler Server
 

@@ -20,12 +20,11 @@ import (
 // that are open. The list has at most twice as many places as there are open streams, and some more, so
 // that a client can't lengthen it by streams that it begins and ends.
 type endWaits struct {
-	mu     sync.Mutex
-	list   []endWait   // in the order of due
-	full   int         // how long it may be before the streams that are over are taken out
-	timer  *time.Timer // nil: there was none so far
-	armed  bool        // the timer runs
-	sweeps int         // of the whole list; for tests
+	mu    sync.Mutex
+	list  []endWait   // in the order of due
+	full  int         // how long it may be before the streams that are over are taken out
+	timer *time.Timer // nil: there was none so far
+	armed bool        // the timer runs
 }
 
 // endWait is one stream.
@@ -60,7 +59,6 @@ func (e *endWaits) add(s *ServerStream, left int, wait time.Duration) {
 
 // sweepLocked takes out the streams that are over.
 func (e *endWaits) sweepLocked() {
-	e.sweeps++
 	open := make([]endWait, 0, fewEndWaits)
 	for _, w := range e.list {
 		if s := w.stream.Value(); s != nil && s.isOpen() {

@@ -315,7 +315,7 @@ func TestRefusedRequests(t *testing.T) {
 			if got := goroutinesMade() - before; got > n/10 {
 				t.Errorf("%d goroutines for %d requests that were refused", got, n)
 			}
-			waitFor(t, "all to be forgotten", func() bool { return s.only().Streams() == 0 })
+			waitFor(t, "all to be forgotten", func() bool { return s.only().Stats().Streams == 0 })
 		})
 	}
 }
@@ -355,7 +355,7 @@ func TestRefusalsInWindows(t *testing.T) {
 	if texts > 65535 || texts < 65000 {
 		t.Errorf("%d bytes of texts in a window of 65535", texts)
 	}
-	if got := s.only().Streams(); got != waiting {
+	if got := s.only().Stats().Streams; got != waiting {
 		t.Errorf("%d streams are kept", got)
 	}
 }
@@ -624,6 +624,6 @@ func TestMemoOfRefusedRequestIsCharged(t *testing.T) {
 	}
 	got := s.only().Stats().Held - before
 	if got < rounds*size {
-		t.Errorf("%d bytes are charged for %d streams that hold %d bytes each", got, s.only().Streams(), size)
+		t.Errorf("%d bytes are charged for %d streams that hold %d bytes each", got, s.only().Stats().Streams, size)
 	}
 }

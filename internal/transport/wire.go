@@ -28,9 +28,6 @@ const (
 // Message is a received message. Its receiver has to free its data.
 type Message = grpcwire.Message
 
-// BytesOf returns the body of a received message that lies in b.
-func BytesOf(b []byte) grpcwire.Bytes { return grpcwire.BytesOf(b) }
-
 // Pieces is a message to send.
 type Pieces = h2.Pieces
 

@@ -34,7 +34,7 @@ func TestSendWindows(t *testing.T) {
 		p.want(`DATA 1 "89" end`)
 		p.send(p.headers(1, true, response...))
 		p.settle()
-		if s.Send(protocol.Frames{End: true}) != protocol.ErrStreamDone || p.conn.Streams() != 0 {
+		if s.Send(protocol.Frames{End: true}) != protocol.ErrStreamDone || openStreams(p.conn) != 0 {
 			t.Error("not over")
 		}
 	})
@@ -122,9 +122,8 @@ func TestLastSettingStands(t *testing.T) {
 		p.frames()
 		p.send(settings(4, 1<<31-1, 4, 0, 3, 7, 4, 3))
 		p.want("SETTINGS ack")
-		if at := p.conn.core.State(); at.InitialWindow != 3 || at.Places != 7 {
-			t.Errorf("initial window %d, %d streams", at.InitialWindow, at.Places)
-		}
+		p.open(message("more"))
+		p.want("HEADERS 3 :method=POST :path=/x", `DATA 3 "\x00\x00\x00"`)
 	})
 }
 

@@ -67,7 +67,7 @@ func FuzzConn(f *testing.F) {
 			t.Fatal("the connection does not end")
 		}
 		nc.Close()
-		if n := c.Streams(); n != 0 {
+		if n := openStreams(c); n != 0 {
 			t.Errorf("%d streams left", n)
 		}
 		if role.accept != nil {

@@ -626,3 +626,10 @@ func (p *testPeer) open(f protocol.Frames) *testStream {
 	p.settle()
 	return s
 }
+
+// openStreams returns how many streams are open.
+func openStreams(c *Conn) int {
+	l := c.lock()
+	defer l.unlock()
+	return l.core.OpenStreams()
+}

@@ -306,9 +306,7 @@ func (p *inlinePeer) told(line string) {
 func (p *inlinePeer) rests() {
 	p.Helper()
 	until(p.T, "parked for good", func() bool {
-		l := p.c.lock()
-		defer l.unlock()
-		return l.core.State().Parked && p.c.handle.Parked()
+		return p.c.whoReads() == away && p.c.handle.Parked()
 	})
 }
 

@@ -29,9 +29,6 @@ type Stats struct {
 	// not be sent yet.
 	Partial int
 
-	// WhyNot says why the connection can't be parked. It is "" if the connection can be parked.
-	WhyNot string
-
 	SendWindow uint32 // bytes that we may send
 	RecvWindow uint32 // bytes that the peer may send
 }
@@ -43,7 +40,6 @@ func (c *Conn) Stats() Stats {
 		s.Reserved = readOptions(c.core.Config()).Size
 	}
 	s.Partial = c.wire.Held()
-	s.WhyNot = c.WhyNot()
 	l := c.lock()
 	defer l.unlock()
 	if l.core.IsDead() {
@@ -90,11 +86,4 @@ func (c *Conn) Idle() (time.Duration, bool) {
 	l := c.lock()
 	defer l.unlock()
 	return time.Duration(clock.Now() - l.since), l.core.OpenStreams() == 0
-}
-
-// Streams returns how many streams are open.
-func (c *Conn) Streams() int {
-	l := c.lock()
-	defer l.unlock()
-	return l.core.OpenStreams()
 }

@@ -102,7 +102,7 @@ func TestRests(t *testing.T) {
 				until(t, "a small buffer", func() bool { return wrapper.lastSize() <= 4<<10 })
 			}
 		}
-		if c.handle.Parked() || c.Stats().WhyNot == "" {
+		if c.handle.Parked() || c.WhyNot() == "" {
 			t.Error("it parks")
 		}
 		c.Close(errors.New("enough"))

@@ -190,7 +190,7 @@ func (d *Decoder) literal(r *reader, l *List, ix Indexing) error {
 		most = max(most, uint64(d.t.max))
 	}
 	start := len(l.buf)
-	f := listField{off: uint32(start), sensitive: ix == NeverIndexed}
+	f := listField{off: uint32(start)}
 	if err := d.name(r, l, i, &f, most); err != nil {
 		return err
 	}

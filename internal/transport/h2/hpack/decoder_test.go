@@ -114,7 +114,7 @@ func TestInsertEvictsItsName(t *testing.T) {
 	block = e.AppendField(block, "some-name", value, Incremental)
 	block = e.AppendField(block, "some-name", value, Incremental)
 	wantFields(t, mustDecode(t, &d, block), []field{
-		{"some-name", "1", false}, {"some-name", value, false}, {"some-name", value, false},
+		{"some-name", "1"}, {"some-name", value}, {"some-name", value},
 	})
 	if d.t.n != 1 || block[len(block)-1] != 0x80|62 {
 		t.Errorf("%d entries, block %x", d.t.n, block)

@@ -107,7 +107,7 @@ func TestEncoderOversizeField(t *testing.T) {
 	if block[len(block)-1] != 0x80|62 {
 		t.Errorf("block ends in %x", block[len(block)-1])
 	}
-	want := []field{{"a", "b", false}, {"c", big, false}, {"a", "b", false}}
+	want := []field{{"a", "b"}, {"c", big}, {"a", "b"}}
 	wantFields(t, mustDecode(t, &d, block), want)
 }
 

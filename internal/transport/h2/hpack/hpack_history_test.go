@@ -253,7 +253,7 @@ func (h *history) representation(c *historyConn, b []byte) ([]byte, field) {
 	}
 	ix := []Indexing{Incremental, Incremental, WithoutIndexing, NeverIndexed}[h.steps.intN(4)]
 	form := literalForms[ix]
-	f := field{sensitive: ix == NeverIndexed}
+	var f field
 	if h.steps.intN(3) > 0 {
 		i := h.index(c)
 		b, f.name = appendInt(b, form.pattern, form.prefix, uint32(i)), c.at(i).name

@@ -24,18 +24,18 @@ type rfcBlock struct {
 
 var (
 	rfcRequest1 = []field{
-		{":method", "GET", false},
-		{":scheme", "http", false},
-		{":path", "/", false},
-		{":authority", "www.example.com", false},
+		{":method", "GET"},
+		{":scheme", "http"},
+		{":path", "/"},
+		{":authority", "www.example.com"},
 	}
-	rfcRequest2 = append(rfcRequest1[:4:4], field{"cache-control", "no-cache", false})
+	rfcRequest2 = append(rfcRequest1[:4:4], field{"cache-control", "no-cache"})
 	rfcRequest3 = []field{
-		{":method", "GET", false},
-		{":scheme", "https", false},
-		{":path", "/index.html", false},
-		{":authority", "www.example.com", false},
-		{"custom-key", "custom-value", false},
+		{":method", "GET"},
+		{":scheme", "https"},
+		{":path", "/index.html"},
+		{":authority", "www.example.com"},
+		{"custom-key", "custom-value"},
 	}
 	rfcTables = [][]string{
 		{":authority: www.example.com"},
@@ -44,19 +44,19 @@ var (
 	}
 
 	rfcResponse1 = []field{
-		{":status", "302", false},
-		{"cache-control", "private", false},
-		{"date", "Mon, 21 Oct 2013 20:13:21 GMT", false},
-		{"location", "https://www.example.com", false},
+		{":status", "302"},
+		{"cache-control", "private"},
+		{"date", "Mon, 21 Oct 2013 20:13:21 GMT"},
+		{"location", "https://www.example.com"},
 	}
-	rfcResponse2 = append([]field{{":status", "307", false}}, rfcResponse1[1:]...)
+	rfcResponse2 = append([]field{{":status", "307"}}, rfcResponse1[1:]...)
 	rfcResponse3 = []field{
-		{":status", "200", false},
-		{"cache-control", "private", false},
-		{"date", "Mon, 21 Oct 2013 20:13:22 GMT", false},
-		{"location", "https://www.example.com", false},
-		{"content-encoding", "gzip", false},
-		{"set-cookie", "foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1", false},
+		{":status", "200"},
+		{"cache-control", "private"},
+		{"date", "Mon, 21 Oct 2013 20:13:22 GMT"},
+		{"location", "https://www.example.com"},
+		{"content-encoding", "gzip"},
+		{"set-cookie", "foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1"},
 	}
 	rfcResponseTables = [][]string{
 		{
@@ -77,17 +77,17 @@ var (
 var rfcExamples = []rfcExample{
 	{"C.2.1", 4096, []rfcBlock{{
 		"400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572",
-		[]field{{"custom-key", "custom-header", false}},
+		[]field{{"custom-key", "custom-header"}},
 		55,
 		[]string{"custom-key: custom-header"},
 	}}},
 	{"C.2.2", 4096, []rfcBlock{{
-		"040c 2f73 616d 706c 652f 7061 7468", []field{{":path", "/sample/path", false}}, 0, nil,
+		"040c 2f73 616d 706c 652f 7061 7468", []field{{":path", "/sample/path"}}, 0, nil,
 	}}},
 	{"C.2.3", 4096, []rfcBlock{{
-		"1008 7061 7373 776f 7264 0673 6563 7265 74", []field{{"password", "secret", true}}, 0, nil,
+		"1008 7061 7373 776f 7264 0673 6563 7265 74", []field{{"password", "secret"}}, 0, nil,
 	}}},
-	{"C.2.4", 4096, []rfcBlock{{"82", []field{{":method", "GET", false}}, 0, nil}}},
+	{"C.2.4", 4096, []rfcBlock{{"82", []field{{":method", "GET"}}, 0, nil}}},
 	{"C.3", 4096, []rfcBlock{
 		{"8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d", rfcRequest1, 57, rfcTables[0]},
 		{"8286 84be 5808 6e6f 2d63 6163 6865", rfcRequest2, 110, rfcTables[1]},

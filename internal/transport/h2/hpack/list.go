@@ -22,15 +22,14 @@ type List struct {
 // listField is a field. Its name, and if whole is true its value, are in field or in the static table.
 // The literal rest is in buf, from off on, without a gap.
 type listField struct {
-	field     *Field // nil: it refers to nothing in the dynamic table
-	off       uint32
-	nameLen   uint32
-	valueLen  uint32
-	static    uint8 // index in the static table; 0: it refers to nothing there
-	kind      uint8
-	whole     bool
-	sensitive bool
-	flawed    bool
+	field    *Field // nil: it refers to nothing in the dynamic table
+	off      uint32
+	nameLen  uint32
+	valueLen uint32
+	static   uint8 // index in the static table; 0: it refers to nothing there
+	kind     uint8
+	whole    bool
+	flawed   bool
 }
 
 // isNamed reports whether the name of f is a reference.
@@ -103,10 +102,6 @@ func (l *List) value(f *listField) []byte {
 // name that is not there.
 func (l *List) Kind(i int) uint8 { return l.fields[i].kind }
 
-// Sensitive reports whether field i was sent as never indexed (RFC 7541 section 6.2.3). Code that sends
-// the field on has to use [NeverIndexed].
-func (l *List) Sensitive(i int) bool { return l.fields[i].sensitive }
-
 // Size returns the size of the whole block, in octets as for [List.Reset]. It includes fields that were
 // not stored.
 func (l *List) Size() int { return int(min(l.size, math.MaxInt)) }
@@ -116,7 +111,7 @@ func (l *List) Size() int { return int(min(l.size, math.MaxInt)) }
 func (l *List) TooLarge() bool { return l.size > uint64(l.limit) }
 
 // listFieldSize is unsafe.Sizeof(listField{}). A test checks it.
-const listFieldSize = 32
+const listFieldSize = 24
 
 // count adds a field to the size and reports whether to store it.
 func (l *List) count(nameLen, valueLen int) bool {

@@ -147,7 +147,7 @@ func TestTrimAfterHighWater(t *testing.T) {
 		}
 	}
 	wantFields(t, mustDecode(t, &d, []byte{0x80 | 62, 0x80 | 63}), []field{
-		{"b", strings.Repeat("b", 600), false}, {"a", strings.Repeat("a", 600), false},
+		{"b", strings.Repeat("b", 600)}, {"a", strings.Repeat("a", 600)},
 	})
 	e.SetMaxTableSize(0)
 	mustDecode(t, &d, e.Begin(nil))

@@ -164,7 +164,7 @@ func TestParkKeepsNothing(t *testing.T) {
 		c.ResetStream(&s, 0)
 		drain(t, c)
 		c.Park(nil, 0)
-		if c.out.coder != nil || c.streams.byID != nil || !c.out.buf.empty() || !c.State().Parked {
+		if c.out.coder != nil || c.streams.byID != nil || !c.out.buf.empty() || c.out.reader != readerAway {
 			t.Errorf("an idle one keeps coder %t, %d streams, %d bytes", c.out.coder != nil, c.streams.byID.len(), c.out.buf.memory())
 		}
 		packed[i] = c.out.sending

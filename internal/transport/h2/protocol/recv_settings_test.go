@@ -125,3 +125,21 @@ func TestInitialWindowGivesTurns(t *testing.T) {
 		t.Errorf("all is sent, and %d bytes wait", c.State().Queued)
 	}
 }
+
+// TestLastSettingStands: of several values of a setting in one frame the last one stands.
+func TestLastSettingStands(t *testing.T) {
+	c := started(t, Client)
+	var in Intake
+	in.Begin(c.Config(), Lasting{}, hpack.Frozen{}, nil)
+	p := frame.AppendSettings(nil,
+		frame.Setting{ID: frame.InitialWindowSize, Value: 1<<31 - 1}, frame.Setting{ID: frame.MaxConcurrentStreams, Value: 0},
+		frame.Setting{ID: frame.MaxConcurrentStreams, Value: 7}, frame.Setting{ID: frame.InitialWindowSize, Value: 3})
+	h := frame.ParseHeader(p)
+	if _, _, err := c.OnSettings(&in, h, p[frame.HeaderLen:]); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, c)
+	if _, out := c.windows.Stream(); out.Window() != 3 || c.streams.maxLocal != 7 {
+		t.Errorf("initial window %d, %d streams", out.Window(), c.streams.maxLocal)
+	}
+}

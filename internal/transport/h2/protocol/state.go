@@ -35,18 +35,12 @@ type State struct {
 	Held       int64  // memory in bytes that is charged for what came from the peer
 	Streams    int    // how many streams are open
 
-	Records       int64  // the memory, in bytes, of incomplete records of a security protocol
-	Queued        int    // what waits to be sent, in bytes: the memory of encoded frames, and the DATA that waits for windows
-	InitialWindow uint32 // bytes that we may send on a new stream
-	Places        uint32 // how many streams we may have open
-	Waiting       int    // calls that wait to open a stream, or were promised a place
-	Orphans       int    // handlers that still run after their stream is gone
-	Parked        bool   // the reader is away
+	Records int64 // the memory, in bytes, of incomplete records of a security protocol
+	Queued  int   // what waits to be sent, in bytes: the memory of encoded frames, and the DATA that waits for windows
 }
 
 // State returns the state of the connection.
 func (c *Conn) State() State {
-	_, out := c.windows.Stream()
 	return State{
 		Streams:    c.streams.open(),
 		Held:       c.account.held,
@@ -54,11 +48,5 @@ func (c *Conn) State() State {
 		Queued:     c.out.buf.memory() + int(c.streams.queued),
 		SendWindow: c.windows.Send().Window(),
 		RecvWindow: c.windows.Recv(),
-
-		InitialWindow: out.Window(),
-		Places:        c.streams.maxLocal,
-		Waiting:       int(c.streams.granted) + c.streams.waiters(),
-		Orphans:       int(c.streams.handlers.left),
-		Parked:        c.out.reader == readerAway,
 	}
 }

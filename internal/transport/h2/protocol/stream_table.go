@@ -152,16 +152,6 @@ func (t *streamTable) wait(waiter Waiter) *PlaceWaiter {
 	return w
 }
 
-// waiters returns how many calls wait.
-func (t *streamTable) waiters() (n int) {
-	for w := t.waiting; w != nil; w = w.next {
-		if n++; w.next == t.waiting {
-			break
-		}
-	}
-	return n
-}
-
 // grant promises the free places to waiting calls, and wakes these.
 func (t *streamTable) grant() {
 	for t.waiting != nil && t.hasPlace() {
