@@ -68,7 +68,7 @@ func (r *reader) read() error {
 			}
 		}
 		if r.in.act.Induced {
-			if err := r.payForCaused(); err != nil {
+			if err := r.payForInduced(); err != nil {
 				return err
 			}
 		}
@@ -83,16 +83,13 @@ func (r *reader) read() error {
 	}
 }
 
-// payForCaused waits, if the peer has made us queue too much, until enough of it is written.
-func (r *reader) payForCaused() error {
-	r.in.act.Induced = false
-	c := r.lock()
-	over := c.core.OverBudget(false)
-	c.unlock()
-	if over {
-		return r.waitForBudget(0)
+// payForInduced waits, if the peer has made us queue too much, until enough of it is written.
+func (r *reader) payForInduced() error {
+	if !r.owes() {
+		return nil
 	}
-	return nil
+	r.in.act.Induced = false
+	return r.waitForBudget(0)
 }
 
 func (r *reader) readFrame() error {
