@@ -21,10 +21,11 @@ import (
 // that a client can't lengthen it by streams that it begins and ends.
 type endWaits struct {
 	mu    sync.Mutex
-	list  []endWait   // in the order of due
-	full  int         // how long it may be before the streams that are over are taken out
-	timer *time.Timer // nil: there was none so far
-	armed bool        // the timer runs
+	wait  time.Duration // what the server allows for; set by add
+	list  []endWait     // in the order of due
+	full  int           // how long it may be before the streams that are over are taken out
+	timer *time.Timer   // nil: there was none so far
+	armed bool          // the timer runs
 }
 
 // endWait is one stream.
@@ -47,14 +48,16 @@ func (s *ServerStream) boundEnd() {
 	}
 }
 
+// add begins a wait. All of a server's streams wait for the same time.
 func (e *endWaits) add(s *ServerStream, left int, wait time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.list) >= max(e.full, fewEndWaits) {
 		e.sweepLocked()
 	}
+	e.wait = wait
 	e.list = append(e.list, endWait{weak.Make(s), left, clock.Now() + int64(wait)})
-	e.armLocked(wait)
+	e.armLocked()
 }
 
 // sweepLocked takes out the streams that are over.
@@ -75,22 +78,22 @@ func (s *ServerStream) isOpen() bool {
 }
 
 // armLocked makes the timer wait for the first stream of the list.
-func (e *endWaits) armLocked(wait time.Duration) {
+func (e *endWaits) armLocked() {
 	if e.armed || len(e.list) == 0 {
 		return
 	}
 	e.armed = true
 	d := time.Duration(max(e.list[0].due-clock.Now(), 0))
 	if e.timer == nil {
-		e.timer = time.AfterFunc(d, func() { e.passed(wait) })
+		e.timer = time.AfterFunc(d, e.passed)
 	} else {
 		e.timer.Reset(d)
 	}
 }
 
 // passed resets the streams whose time has come and of which nothing was read.
-func (e *endWaits) passed(wait time.Duration) {
-	for _, streams := range e.late(wait) {
+func (e *endWaits) passed() {
+	for _, streams := range e.late() {
 		go func() { // the write may wait, and the other connections must not
 			for _, s := range streams {
 				s.h2.Reset(frame.Cancel)
@@ -100,7 +103,7 @@ func (e *endWaits) passed(wait time.Duration) {
 }
 
 // late takes the streams whose time has come off the list, and returns those to reset, by connection.
-func (e *endWaits) late(wait time.Duration) map[*Server][]*ServerStream {
+func (e *endWaits) late() map[*Server][]*ServerStream {
 	late := make(map[*Server][]*ServerStream)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -114,7 +117,7 @@ func (e *endWaits) late(wait time.Duration) map[*Server][]*ServerStream {
 		switch left, open := s.h2.Unsent(); {
 		case !open:
 		case left < w.left:
-			e.list = append(e.list, endWait{w.stream, left, now + int64(wait)})
+			e.list = append(e.list, endWait{w.stream, left, now + int64(e.wait)})
 		default:
 			late[s.server] = append(late[s.server], s)
 		}
@@ -123,6 +126,6 @@ func (e *endWaits) late(wait time.Duration) map[*Server][]*ServerStream {
 		e.list = nil
 	}
 	e.armed = false
-	e.armLocked(wait)
+	e.armLocked()
 	return late
 }

@@ -44,7 +44,7 @@ func TestEndWaitsForgetWhatIsOver(t *testing.T) {
 	for i := range e.list {
 		e.list[i].due = 0
 	}
-	if late := e.late(time.Hour); len(late) != 0 || e.list != nil || e.armed {
+	if late := e.late(); len(late) != 0 || e.list != nil || e.armed {
 		t.Errorf("%v are late, %v are left", late, e.list)
 	}
 	e.timer.Stop()

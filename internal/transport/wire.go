@@ -102,7 +102,7 @@ func (c *Call) Sent(ctx context.Context, userAgent string) metadata.MD {
 }
 
 // CheckCompressed refuses a compressed message on a stream that has no encoding.
-func CheckCompressed(encoding string) error { return grpcwire.CheckCompressed(true, encoding) }
+func CheckCompressed(encoding string) error { return grpcwire.CheckCompressed(encoding) }
 
 // UnknownEncoding returns the error for messages in an encoding that nobody here can read.
 func UnknownEncoding(code codes.Code, encoding string) error {

@@ -38,12 +38,11 @@ func AcceptsEncoding[T Text](list T, name string) bool {
 	return false
 }
 
-// CheckCompressed judges the Compressed-Flag of a message against the grpc-encoding of
+// CheckCompressed judges the Compressed-Flag of a compressed message against the grpc-encoding of
 // its stream: "If the Message-Encoding header is omitted then the Compressed-Flag must
-// be 0", and identity compresses nothing. The error has code Internal. An uncompressed
-// message is always allowed.
-func CheckCompressed(compressed bool, encoding string) error {
-	if compressed && (encoding == "" || encoding == EncodingIdentity) {
+// be 0", and identity compresses nothing. The error has code Internal.
+func CheckCompressed(encoding string) error {
+	if encoding == "" || encoding == EncodingIdentity {
 		return status.Error(codes.Internal, "grpc: compressed flag set with identity or empty encoding")
 	}
 	return nil

@@ -190,9 +190,8 @@ func (r *reader) dispatch(h frame.Header, p []byte) error {
 		return r.onWindowUpdate(h, p)
 	case frame.Priority:
 		r.in.act.skipsEnd = false // as taking the lock would do
-		_, err := frame.ParsePriority(h, p)
-		return errors.Join(r.in.act.Useless(), err)
+		return errors.Join(r.in.act.Useless(), frame.ParsePriority(h, p))
 	default: // PUSH_PROMISE, which Header.Check has refused
-		return frame.ParsePushPromise(h, p)
+		return frame.RefusePushPromise()
 	}
 }

@@ -34,7 +34,7 @@ func (h Header) checkType() error {
 	case Settings:
 		return h.checkSettings()
 	case PushPromise:
-		return ParsePushPromise(h, nil)
+		return RefusePushPromise()
 	case Ping:
 		return h.checkPing()
 	case GoAway:

@@ -14,14 +14,13 @@ type PriorityParam struct {
 	Weight    uint8 // as on the wire: the weight minus one
 }
 
-// ParsePriority reads the payload p of a PRIORITY frame, which is legal on a
-// stream in any state, idle included (section 6.3).
-func ParsePriority(h Header, p []byte) (PriorityParam, error) {
+// ParsePriority checks the payload p of a PRIORITY frame, which is legal on a
+// stream in any state, idle included (section 6.3). Nobody needs what it says.
+func ParsePriority(h Header, p []byte) error {
 	if err := h.of(p).checkPriority(); err != nil {
-		return PriorityParam{}, err
+		return err
 	}
-	pp := parsePriorityParam(p)
-	return pp, pp.check(h.StreamID)
+	return parsePriorityParam(p).check(h.StreamID)
 }
 
 // check returns an error if the stream depends on itself. RFC 7540 section 5.3.1 has this rule, and RFC
