@@ -56,8 +56,9 @@
 //
 // # Locks and goroutines
 //
-// A goroutine that takes several locks takes them in this order: idle.mu, a Subchannel's mu, a Link's mu,
-// Channel.mu. balancerWrapper.mu comes before those of pickerGate and stateWatch. Some code from outside
+// A goroutine that takes several locks takes them in this order: idle.mu, the mu of a scaling.Limit, a Subchannel's
+// mu, a Link's mu, Channel.mu. A Limit calls Subchannel.scaleTo with its mu held, and unfollowScale takes that mu, so
+// nobody who holds a Subchannel's mu may call unfollowScale. balancerWrapper.mu comes before those of pickerGate and stateWatch. Some code from outside
 // this package runs with a lock held, and must not call what takes that lock: with idle.mu, a resolver's
 // Build, including what it makes the balancer do, and its Close when the channel goes idle; with
 // selectorTurn.mu, a Selector's Select (the lock is shared by all calls of Select); with producerSet.mu, a

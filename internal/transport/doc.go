@@ -40,10 +40,14 @@
 // holds mu while it takes h2's lock. What h2 calls with its lock held (AppendFields, and the Wake of a
 // sender that waits for room) does not take mu. So there is no order between the two. A goroutine that waits
 // for the reader, and not for a context as well, sleeps on mu. In a server's call, mu also guards the
-// context. A call behind net/http has three more locks: out, which is held while the response is used, also while that
-// waits for the client, and is taken before mu; gate (for interrupt), which is taken after out; and the lock of
-// handedResponse, which is the innermost. The lock of the process's list of unparkable connections
-// is taken before h2's.
+// context. A call behind net/http has four more locks: out, which is held while the response is used, also while that
+// waits for the client, and is taken before mu; gate (for interrupt), which is taken after out; and those of
+// handlerBody and handedResponse. handlerBody's is taken after mu (HandOver). While it or handedResponse's is held,
+// no other lock of this package is taken.
+//
+// Three locks are taken before h2's: that of the process's list of unparkable connections; drainWatch.mu, as
+// drainWatch.of asks the connection whether it drains; and endWaits.mu, as sweepLocked and late ask for what a stream
+// has not sent.
 //
 // # Files
 //
