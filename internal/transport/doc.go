@@ -54,13 +54,16 @@
 //	client_*, connect, dial, proxy,      the client's side; client_core has its types
 //	foreign, response
 //	server_*, request, refusal,          the server's; server_core has its types
-//	trailers, ping_policy, max_age
+//	trailers, ping_policy, max_age,
+//	method, bound
 //	handler_*, handed_response           the server's, behind net/http
-//	body, inbox, reply, payload,         of a stream on either side
+//	body, inbox, waker, reply, payload,  of a stream on either side
 //	fields, fields_binary, kinds,
 //	content_length, call
 //	config, wire, errors, text           names, for this package and those above
-//	open, unwatched, traffic, socket     what is counted, logged and told to channelz
+//	open, unwatched, traffic, socket,    what is counted, logged and told to channelz
+//	panic, trace
+//	drain_watch                          contexts that end when a connection begins to drain
 //
 // # Buffers
 //

@@ -179,7 +179,9 @@
 //	closing                        the end of a connection
 //	conn                           Conn, Stream and Handler, which name each other;
 //	                               locked, reader, writer
-//	input, wire, total, waiters    parts of a Conn
+//	input, wire, total, waiters,   parts of a Conn
+//	mutex
+//	config                         settings that only the driver needs
 //	trace                          lines for each frame
 //	names, contain                 names of package protocol, for users of this package
 //
