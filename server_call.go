@@ -315,7 +315,7 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 		return end(st, err)
 	}
 	w := s.writer(st, codec)
-	if !st.watch.handlesMessages() { // stats handlers learn when the program may use the message again
+	if !st.watch.tellsMessages() { // stats handlers learn when the program may use the message again
 		w.lend = lendForever
 	}
 	out, err := w.write(reply)
@@ -332,7 +332,7 @@ func (s *Server) serveUnary(ctx context.Context, st servedCall, m *method) error
 		st.watch.sent(reply, sizes)
 		return st.Finish(nil)
 	}
-	if !st.watch.handlesMessages() {
+	if !st.watch.tellsMessages() {
 		// Many calls may wait below for their turn to write. A reply takes several times the memory of
 		// its encoded form, so let the garbage collector have it.
 		reply = nil

@@ -163,12 +163,12 @@ func (w *serverWatch) ContextValue(key any) (value any, ok bool) {
 	return nil, false
 }
 
-// logged reports whether there are stats handlers or a binary log.
-func (w *serverWatch) logged() bool { return len(w.handlers) > 0 || w.log != nil }
+// observed reports whether there are stats handlers or a binary log.
+func (w *serverWatch) observed() bool { return len(w.handlers) > 0 || w.log != nil }
 
 // begin tells of the beginning. If a handler leaves it, end must follow all the same.
 func (w *serverWatch) begin(m *method) {
-	if w == nil || !w.logged() {
+	if w == nil || !w.observed() {
 		return
 	}
 	st := w.call.serverCall
@@ -223,8 +223,8 @@ func (w *serverWatch) end(err error) {
 // keepsPlain reports whether a binary log wants the RPC's messages.
 func (w *serverWatch) keepsPlain() bool { return w != nil && w.log != nil }
 
-// handlesMessages reports whether replying and replied need the message itself.
-func (w *serverWatch) handlesMessages() bool { return w != nil && len(w.handlers) > 0 }
+// tellsMessages reports whether replying and replied need the message itself.
+func (w *serverWatch) tellsMessages() bool { return w != nil && len(w.handlers) > 0 }
 
 // noMessage is called when a receive returned err instead of a message.
 func (w *serverWatch) noMessage(err error) {
@@ -355,7 +355,7 @@ func (w *serverWatch) sentHeader() {
 }
 
 func (w *serverWatch) tellHeader(ctx context.Context) {
-	if w.logged() && w.below.HeaderSent() && !w.headerTold.Swap(true) {
+	if w.observed() && w.below.HeaderSent() && !w.headerTold.Swap(true) {
 		w.emitHeader(ctx)
 	}
 }
