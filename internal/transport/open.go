@@ -14,16 +14,16 @@ import (
 var openConns atomic.Int64
 
 // unparkable are the open connections that can't be parked.
-var unparkable unfit
+var unparkable unparkableConns
 
-// unfit has the reason for each connection.
-type unfit struct {
+// unparkableConns has the reason for each connection.
+type unparkableConns struct {
 	mu    sync.Mutex
 	conns map[*h2.Conn]string
 }
 
 // add records why c can't be parked, and reports whether the reason is new. mu is held.
-func (u *unfit) add(c *h2.Conn, why string) bool {
+func (u *unparkableConns) add(c *h2.Conn, why string) bool {
 	if u.conns == nil {
 		u.conns = make(map[*h2.Conn]string)
 	}
