@@ -77,11 +77,11 @@ func (t *traffic) keepaliveSent() {
 	}
 }
 
-func (t *traffic) stats() (s TrafficStats) {
+func (t *traffic) stats() (s trafficStats) {
 	if t == nil {
 		return s
 	}
-	s = TrafficStats{
+	s = trafficStats{
 		Started: t.started.Load(), Succeeded: t.succeeded.Load(), Failed: t.failed.Load(),
 		Sent: t.sent.Load(), Received: t.received.Load(), KeepalivesSent: t.keepalives.Load(),
 		LastStream: timeAt(&t.lastStream), LastSent: timeAt(&t.lastSent), LastReceived: timeAt(&t.lastReceived),
@@ -99,8 +99,8 @@ func timeAt(nanos *atomic.Int64) time.Time {
 	return time.Time{}
 }
 
-// TrafficStats is what a connection has carried since it has been watched.
-type TrafficStats struct {
+// trafficStats is what a connection has carried since it has been watched.
+type trafficStats struct {
 	// Started counts streams. Those that are over have succeeded, if their end came in the regular way,
 	// whatever the status of the call; else they have failed.
 	Started, Succeeded, Failed int64
@@ -128,7 +128,7 @@ type ConnStats struct {
 	Held int
 
 	SendWindow, RecvWindow uint32 // bytes, of the connection's own windows
-	TrafficStats                  // zero unless it is watched
+	trafficStats                  // zero unless it is watched
 }
 
 func statsOf(c *h2.Conn, t *traffic) ConnStats {
@@ -136,6 +136,6 @@ func statsOf(c *h2.Conn, t *traffic) ConnStats {
 	return ConnStats{
 		Parked: s.Parked, Streams: s.Streams, Held: s.Held + s.Queued + s.Reserved + s.Partial,
 		SendWindow: s.SendWindow, RecvWindow: s.RecvWindow,
-		TrafficStats: t.stats(),
+		trafficStats: t.stats(),
 	}
 }

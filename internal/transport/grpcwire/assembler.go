@@ -181,11 +181,11 @@ func (a *Assembler) Held() int {
 	return cap(*a.buf) + headerSize
 }
 
-// End must be called at END_STREAM. It returns [ErrUnexpectedEnd] in the middle of a message, the error of
+// End must be called at END_STREAM. It returns errUnexpectedEnd in the middle of a message, the error of
 // Filled if there was one, else nil.
 func (a *Assembler) End() error {
 	if a.InMessage() {
-		return ErrUnexpectedEnd
+		return errUnexpectedEnd
 	}
 	return a.failure()
 }

@@ -54,9 +54,9 @@ const (
 
 var errOverfilled = errors.New("grpcwire: Filled with more than Space returned")
 
-// ErrUnexpectedEnd says that a stream ended in the middle of a message. Its status is
+// errUnexpectedEnd says that a stream ended in the middle of a message. Its status is
 // Internal, and it is an [io.ErrUnexpectedEOF].
-var ErrUnexpectedEnd error = unexpectedEnd{}
+var errUnexpectedEnd error = unexpectedEnd{}
 
 type unexpectedEnd struct{}
 

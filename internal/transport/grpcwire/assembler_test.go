@@ -382,14 +382,14 @@ func TestAssemblerOverfilled(t *testing.T) {
 }
 
 func TestUnexpectedEnd(t *testing.T) {
-	if !errors.Is(ErrUnexpectedEnd, io.ErrUnexpectedEOF) {
+	if !errors.Is(errUnexpectedEnd, io.ErrUnexpectedEOF) {
 		t.Error("is no io.ErrUnexpectedEOF")
 	}
-	if got := status.Code(ErrUnexpectedEnd); got != codes.Internal {
+	if got := status.Code(errUnexpectedEnd); got != codes.Internal {
 		t.Errorf("code %v", got)
 	}
-	if !strings.Contains(ErrUnexpectedEnd.Error(), "unexpected EOF") {
-		t.Errorf("text %q", ErrUnexpectedEnd)
+	if !strings.Contains(errUnexpectedEnd.Error(), "unexpected EOF") {
+		t.Errorf("text %q", errUnexpectedEnd)
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// BinarySuffix ends the name of every header field whose value travels as base64.
-const BinarySuffix = "-bin"
+// binarySuffix ends the name of every header field whose value travels as base64.
+const binarySuffix = "-bin"
 
 // IsBinary reports whether the values of the named field are arbitrary bytes.
-func IsBinary(name string) bool { return strings.HasSuffix(name, BinarySuffix) }
+func IsBinary(name string) bool { return strings.HasSuffix(name, binarySuffix) }
 
 // AppendBinary appends the base64 form of a "-bin" value, without padding ("should emit
 // un-padded values").
@@ -21,17 +21,17 @@ func AppendBinary[T Text](dst []byte, v T) []byte {
 	return base64.RawStdEncoding.AppendEncode(dst, []byte(v))
 }
 
-// BinaryLen returns the number of bytes that AppendBinary adds for n bytes.
-func BinaryLen(n int) int { return base64.RawStdEncoding.EncodedLen(n) }
+// binaryLen returns the number of bytes that AppendBinary adds for n bytes.
+func binaryLen(n int) int { return base64.RawStdEncoding.EncodedLen(n) }
 
-// DecodeBinary decodes one base64 value, padded or not ("Implementations MUST accept
+// decodeBinary decodes one base64 value, padded or not ("Implementations MUST accept
 // padded and un-padded values"). The result is a new slice. For a field that may hold
 // several values joined by commas see [BinaryValues].
-func DecodeBinary[T Text](v T) ([]byte, error) {
+func decodeBinary[T Text](v T) ([]byte, error) {
 	return AppendDecodedBinary(nil, v)
 }
 
-// AppendDecodedBinary is [DecodeBinary] into memory of the caller. On error dst comes
+// AppendDecodedBinary is decodeBinary into memory of the caller. On error dst comes
 // back as it was given.
 func AppendDecodedBinary[T Text](dst []byte, v T) ([]byte, error) {
 	enc := base64.RawStdEncoding
@@ -73,7 +73,7 @@ func BinaryValues[T Text](v T) iter.Seq[T] {
 // AppendBinaryValues decodes every value of a "-bin" field and appends them to dst.
 func AppendBinaryValues[T Text](dst []string, v T) ([]string, error) {
 	for piece := range BinaryValues(v) {
-		value, err := DecodeBinary(piece)
+		value, err := decodeBinary(piece)
 		if err != nil {
 			return dst, err
 		}

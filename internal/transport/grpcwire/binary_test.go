@@ -23,13 +23,13 @@ func TestBinary(t *testing.T) {
 		if got := string(AppendBinary([]byte("x"), tt.value)); got != "x"+tt.wire {
 			t.Errorf("AppendBinary(%q) = %q, want %q", tt.value, got[1:], tt.wire)
 		}
-		if got := BinaryLen(len(tt.value)); got != len(tt.wire) {
-			t.Errorf("BinaryLen(%d) = %d, want %d", len(tt.value), got, len(tt.wire))
+		if got := binaryLen(len(tt.value)); got != len(tt.wire) {
+			t.Errorf("binaryLen(%d) = %d, want %d", len(tt.value), got, len(tt.wire))
 		}
 		padded := base64.StdEncoding.EncodeToString([]byte(tt.value))
 		for _, wire := range []string{tt.wire, padded} {
-			if got, err := DecodeBinary(wire); err != nil || string(got) != tt.value {
-				t.Errorf("DecodeBinary(%q) = %q, %v; want %q", wire, got, err, tt.value)
+			if got, err := decodeBinary(wire); err != nil || string(got) != tt.value {
+				t.Errorf("decodeBinary(%q) = %q, %v; want %q", wire, got, err, tt.value)
 			}
 		}
 	}
@@ -40,10 +40,10 @@ func TestDecodeBinaryInvalid(t *testing.T) {
 		dst := []byte("kept")
 		got, err := AppendDecodedBinary(dst, wire)
 		if err == nil {
-			t.Errorf("DecodeBinary(%q) = %q, want an error", wire, got)
+			t.Errorf("decodeBinary(%q) = %q, want an error", wire, got)
 		}
 		if string(got) != "kept" {
-			t.Errorf("DecodeBinary(%q) left %q of dst", wire, got)
+			t.Errorf("decodeBinary(%q) left %q of dst", wire, got)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func FuzzBinary(f *testing.F) {
 		if bytes.ContainsAny(wire, "=,") {
 			t.Fatalf("%q is sent as %q", v, wire)
 		}
-		if got, err := DecodeBinary(wire); err != nil || !bytes.Equal(got, v) {
+		if got, err := decodeBinary(wire); err != nil || !bytes.Equal(got, v) {
 			t.Fatalf("%q came back as %q, %v", v, got, err)
 		}
 		// v as something received.

@@ -6,11 +6,11 @@ import "unicode/utf8"
 
 const upperHex = "0123456789ABCDEF"
 
-// AppendPercent appends s as a Percent-Encoded grpc-message. Bytes of s that are not
+// appendPercent appends s as a Percent-Encoded grpc-message. Bytes of s that are not
 // UTF-8 are sent as U+FFFD, because the value stands for Unicode text. Space at either
 // end is escaped too: PROTOCOL-HTTP2 would let it pass, but a field value must not
 // begin or end with it (RFC 9113 section 8.2.1).
-func AppendPercent(dst []byte, s string) []byte {
+func appendPercent(dst []byte, s string) []byte {
 	clean := 0 // s[clean:i] needs no escape and is not yet appended
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -31,24 +31,24 @@ func AppendPercent(dst []byte, s string) []byte {
 	return append(dst, s[clean:]...)
 }
 
-// EncodePercent is [AppendPercent] into a string; it returns s itself where nothing in it
+// encodePercent is appendPercent into a string; it returns s itself where nothing in it
 // needs an escape.
-func EncodePercent(s string) string {
+func encodePercent(s string) string {
 	for i := range len(s) {
 		if !isUnescaped(s[i]) {
-			return string(AppendPercent(make([]byte, 0, len(s)+16), s))
+			return string(appendPercent(make([]byte, 0, len(s)+16), s))
 		}
 	}
 	if s != "" && (s[0] == ' ' || s[len(s)-1] == ' ') {
-		return string(AppendPercent(make([]byte, 0, len(s)+16), s))
+		return string(appendPercent(make([]byte, 0, len(s)+16), s))
 	}
 	return s
 }
 
-// DecodePercent returns the text of a Percent-Encoded value. It never fails: what is not
+// decodePercent returns the text of a Percent-Encoded value. It never fails: what is not
 // a valid escape stays as it came, as PROTOCOL-HTTP2 asks ("MUST NOT error or throw
 // away the message"). Hexadecimal digits may be of either case.
-func DecodePercent[T Text](v T) string {
+func decodePercent[T Text](v T) string {
 	first := 0
 	for first < len(v) && v[first] != '%' {
 		first++

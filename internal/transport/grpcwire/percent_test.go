@@ -34,18 +34,18 @@ func TestPercent(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		if got := string(AppendPercent([]byte("x"), tt.text)); got != "x"+tt.wire {
-			t.Errorf("AppendPercent(%q) = %q, want %q", tt.text, got[1:], tt.wire)
+		if got := string(appendPercent([]byte("x"), tt.text)); got != "x"+tt.wire {
+			t.Errorf("appendPercent(%q) = %q, want %q", tt.text, got[1:], tt.wire)
 		}
-		if got := EncodePercent(tt.text); got != tt.wire {
-			t.Errorf("EncodePercent(%q) = %q, want %q", tt.text, got, tt.wire)
+		if got := encodePercent(tt.text); got != tt.wire {
+			t.Errorf("encodePercent(%q) = %q, want %q", tt.text, got, tt.wire)
 		}
 		want := tt.back
 		if want == "" {
 			want = tt.text
 		}
-		if got := DecodePercent(tt.wire); got != want {
-			t.Errorf("DecodePercent(%q) = %q, want %q", tt.wire, got, want)
+		if got := decodePercent(tt.wire); got != want {
+			t.Errorf("decodePercent(%q) = %q, want %q", tt.wire, got, want)
 		}
 	}
 }
@@ -69,11 +69,11 @@ func TestDecodePercentInvalid(t *testing.T) {
 		{"\xff\n", "\xff\n"},
 	}
 	for _, tt := range tests {
-		if got := DecodePercent(tt.wire); got != tt.want {
-			t.Errorf("DecodePercent(%q) = %q, want %q", tt.wire, got, tt.want)
+		if got := decodePercent(tt.wire); got != tt.want {
+			t.Errorf("decodePercent(%q) = %q, want %q", tt.wire, got, tt.want)
 		}
-		if got := DecodePercent([]byte(tt.wire)); got != tt.want {
-			t.Errorf("DecodePercent of bytes %q = %q, want %q", tt.wire, got, tt.want)
+		if got := decodePercent([]byte(tt.wire)); got != tt.want {
+			t.Errorf("decodePercent of bytes %q = %q, want %q", tt.wire, got, tt.want)
 		}
 	}
 }
@@ -82,21 +82,21 @@ func TestPercentAllocs(t *testing.T) {
 	plain := "rpc failed: the item was not found in the inventory"
 	t.Run("plain", func(t *testing.T) {
 		atMostAllocs(t, 0, func() {
-			if DecodePercent(EncodePercent(plain)) != plain {
+			if decodePercent(encodePercent(plain)) != plain {
 				t.Fatal("changed")
 			}
 		})
 	})
 	t.Run("decode bytes", func(t *testing.T) {
 		wire := []byte(plain)
-		atMostAllocs(t, 1, func() { sinkString = DecodePercent(wire) })
+		atMostAllocs(t, 1, func() { sinkString = decodePercent(wire) })
 	})
 	t.Run("escaped", func(t *testing.T) {
-		wire := AppendPercent(nil, specialMessage)
+		wire := appendPercent(nil, specialMessage)
 		buf := make([]byte, 0, 256)
 		atMostAllocs(t, 2, func() {
-			buf = AppendPercent(buf[:0], specialMessage)
-			sinkString = DecodePercent(wire)
+			buf = appendPercent(buf[:0], specialMessage)
+			sinkString = decodePercent(wire)
 		})
 	})
 }
@@ -106,7 +106,7 @@ func FuzzPercent(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		wire := EncodePercent(s)
+		wire := encodePercent(s)
 		for i := range len(wire) {
 			if c := wire[i]; c < 0x20 || c > 0x7e {
 				t.Fatalf("%q: byte %#x at %d of %q", s, c, i, wire)
@@ -115,18 +115,18 @@ func FuzzPercent(f *testing.F) {
 		if strings.Trim(wire, " ") != wire {
 			t.Fatalf("%q: %q has space at an end", s, wire)
 		}
-		if other := string(AppendPercent(nil, s)); other != wire {
-			t.Fatalf("%q: AppendPercent %q, EncodePercent %q", s, other, wire)
+		if other := string(appendPercent(nil, s)); other != wire {
+			t.Fatalf("%q: appendPercent %q, encodePercent %q", s, other, wire)
 		}
 		want := s
 		if !utf8.ValidString(s) {
 			want = string([]rune(s))
 		}
-		if got := DecodePercent(wire); got != want {
+		if got := decodePercent(wire); got != want {
 			t.Fatalf("%q came back as %q", s, got)
 		}
 		// s as something received: any bytes, no error, and text without % untouched.
-		got := DecodePercent(s)
+		got := decodePercent(s)
 		if !strings.Contains(s, "%") && got != s {
 			t.Fatalf("%q decoded to %q", s, got)
 		}
@@ -142,8 +142,8 @@ func BenchmarkPercent(b *testing.B) {
 			b.ReportAllocs()
 			buf := make([]byte, 0, 256)
 			for b.Loop() {
-				buf = AppendPercent(buf[:0], s)
-				sinkString = DecodePercent(buf)
+				buf = appendPercent(buf[:0], s)
+				sinkString = decodePercent(buf)
 			}
 		})
 	}

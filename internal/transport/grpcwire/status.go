@@ -60,7 +60,7 @@ func (f *StatusFields) HasStatus() bool { return f.seen || f.Code != "" }
 // allows: applications have codes of their own.
 func (f *StatusFields) Status(httpStatus int) *status.Status {
 	if !f.HasStatus() {
-		return MissingStatus(httpStatus, ContentTypeGRPC, DecodePercent(f.Message))
+		return MissingStatus(httpStatus, ContentTypeGRPC, decodePercent(f.Message))
 	}
 	if f.Code == "0" && f.Message == "" && f.nDetails == 0 {
 		return okStatus
@@ -76,15 +76,15 @@ func (f *StatusFields) Status(httpStatus int) *status.Status {
 			return st
 		}
 	}
-	return status.New(code, DecodePercent(f.Message))
+	return status.New(code, decodePercent(f.Message))
 }
 
 // EncodeStatus returns the trailers for st; a nil st is OK. If its details cannot be encoded, err says so;
 // the result lacks them, and can still be sent. If the result has Details, the caller must not send those
 // that the application put into its own trailer metadata.
 func EncodeStatus(st *status.Status) (f StatusFields, err error) {
-	f.Code, f.seen = CodeString(st.Code()), true
-	f.Message = EncodePercent(st.Message())
+	f.Code, f.seen = codeString(st.Code()), true
+	f.Message = encodePercent(st.Message())
 	raw := istatus.Raw(st)
 	// Details are for errors only: "Status-Details is allowed only if Status is not OK".
 	if len(raw.GetDetails()) == 0 || st.Code() == codes.OK {
@@ -98,14 +98,14 @@ func EncodeStatus(st *status.Status) (f StatusFields, err error) {
 	if err != nil {
 		return f, fmt.Errorf("encoding %s: %w", HeaderStatusDetails, err)
 	}
-	f.Details = string(AppendBinary(make([]byte, 0, BinaryLen(len(wire))), wire))
+	f.Details = string(AppendBinary(make([]byte, 0, binaryLen(len(wire))), wire))
 	f.nDetails = 1
 	return f, nil
 }
 
-// CodeString returns the grpc-status value for c; it allocates only for codes that are
+// codeString returns the grpc-status value for c; it allocates only for codes that are
 // not defined.
-func CodeString(c codes.Code) string {
+func codeString(c codes.Code) string {
 	return strconv.FormatUint(uint64(c), 10) // small numbers are static strings
 }
 
@@ -113,7 +113,7 @@ var okStatus = status.New(codes.OK, "")
 
 // detailed returns the status in the details, or nil if they have none.
 func (f *StatusFields) detailed(code codes.Code) *status.Status {
-	wire, err := DecodeBinary(f.Details)
+	wire, err := decodeBinary(f.Details)
 	if err != nil {
 		return status.Newf(codes.Internal, "transport: malformed %s: %v", HeaderStatusDetails, err)
 	}
@@ -123,7 +123,7 @@ func (f *StatusFields) detailed(code codes.Code) *status.Status {
 	}
 	if codes.Code(p.GetCode()) != code {
 		return status.Newf(codes.Internal, "%s mismatch: %s=%v, %s=%q, %s=%v", HeaderStatusDetails,
-			HeaderGRPCStatus, code, HeaderGRPCMessage, DecodePercent(f.Message), HeaderStatusDetails, p)
+			HeaderGRPCStatus, code, HeaderGRPCMessage, decodePercent(f.Message), HeaderStatusDetails, p)
 	}
 	return status.FromProto(p)
 }
@@ -133,7 +133,7 @@ func (f *StatusFields) suffix() string {
 	if f.Message == "" {
 		return ""
 	}
-	return ": " + DecodePercent(f.Message)
+	return ": " + decodePercent(f.Message)
 }
 
 // parseCode takes what the published module takes: a signed number of 32 bits. Leading zeros and a sign

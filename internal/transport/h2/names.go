@@ -50,12 +50,9 @@ const (
 
 // Errors of a connection and its streams.
 var (
-	ErrClosed     = protocol.ErrClosed
-	ErrDraining   = protocol.ErrDraining
-	ErrDrained    = protocol.ErrDrained
-	ErrNotAlive   = protocol.ErrNotAlive
-	ErrNoPlace    = protocol.ErrNoPlace
-	ErrStreamDone = protocol.ErrStreamDone
+	ErrClosed   = protocol.ErrClosed
+	ErrNotAlive = protocol.ErrNotAlive
+	ErrNoPlace  = protocol.ErrNoPlace
 )
 
 // OnePiece returns the message that is in b.

@@ -116,8 +116,8 @@ const tick = 16 * time.Millisecond
 func inTicks(d time.Duration) ticks           { return ticks(d / tick) }
 func (t ticks) until(now ticks) time.Duration { return time.Duration(now-t) * tick }
 
-// NewBDP returns an estimator for a window of initial bytes; 0 means InitialBDPWindow.
-func NewBDP(initial uint32) BDP {
+// newBDP returns an estimator for a window of initial bytes; 0 means InitialBDPWindow.
+func newBDP(initial uint32) BDP {
 	if initial == 0 {
 		initial = InitialBDPWindow
 	}

@@ -65,11 +65,11 @@ func newFarPath(rate float64, trip time.Duration) *farPath {
 	p := &farPath{
 		rate: rate, trip: trip, message: 64<<10 + 13, parks: true, rng: rand.New(rand.NewPCG(1, 2)),
 		cwnd: 10 * segment, acked: map[int]float64{}, arrivals: map[int]uint32{},
-		conn: NewOutflow(DefaultWindow), w: NewWindows(DefaultWindow),
+		conn: newOutflow(DefaultWindow), w: NewWindows(DefaultWindow),
 		grants: map[int][]func() error{}, pings: map[int]int{}, answers: map[int]int{}, acks: map[int]int{},
 	}
 	p.in, _ = p.w.Stream()
-	p.out = NewOutflow(DefaultWindow)
+	p.out = newOutflow(DefaultWindow)
 	return p
 }
 

@@ -32,14 +32,14 @@ type path struct {
 func newPath(rate uint32, delay int) *path {
 	return &path{
 		rate: rate, delay: delay,
-		bdp: NewBDP(0), out: NewOutflow(InitialBDPWindow), in: NewInflow(InitialBDPWindow),
+		bdp: newBDP(0), out: newOutflow(InitialBDPWindow), in: newInflow(InitialBDPWindow),
 		arrivals: map[int]uint32{}, grants: map[int]uint32{}, pings: map[int]bool{}, acks: map[int]bool{},
 	}
 }
 
 func (p *path) run(t *testing.T, from, to int) {
 	t.Helper()
-	conn := NewOutflow(MaxWindow)
+	conn := newOutflow(MaxWindow)
 	for ms := from; ms < to; ms++ {
 		now := time.Duration(ms) * time.Millisecond
 		p.sender(t, ms, &conn)
@@ -160,7 +160,7 @@ func TestBDPPings(t *testing.T) {
 	half := uint32(InitialBDPWindow / 2)
 
 	t.Run("never for little", func(t *testing.T) {
-		b := NewBDP(0)
+		b := newBDP(0)
 		for i := range uint32(InitialBDPWindow/firstSample - 1) {
 			if pings(b.Received(1, at(time.Duration(i)*time.Second))) {
 				t.Fatalf("ping after %d bytes", i+1)
@@ -171,7 +171,7 @@ func TestBDPPings(t *testing.T) {
 		}
 	})
 	t.Run("one at a time", func(t *testing.T) {
-		b := NewBDP(0)
+		b := newBDP(0)
 		b.Received(half, start)
 		for range 10 {
 			if pings(b.Received(half, start)) {
@@ -180,13 +180,13 @@ func TestBDPPings(t *testing.T) {
 		}
 	})
 	t.Run("unasked answer", func(t *testing.T) {
-		b := NewBDP(0)
+		b := newBDP(0)
 		if w, grown := b.Acked(start); grown || w != 0 {
 			t.Errorf("got %d, %t", w, grown)
 		}
 	})
 	t.Run("clock without progress", func(t *testing.T) {
-		b := NewBDP(0)
+		b := newBDP(0)
 		b.Received(half, start)
 		b.Received(2*half, start)
 		if w, grown := b.Acked(start); grown || w != InitialBDPWindow {
@@ -197,7 +197,7 @@ func TestBDPPings(t *testing.T) {
 		}
 	})
 	t.Run("ends at the most", func(t *testing.T) {
-		b := NewBDP(MaxBDPWindow - 1)
+		b := newBDP(MaxBDPWindow - 1)
 		b.Received(MaxBDPWindow, start)
 		b.Received(MaxBDPWindow, start)
 		if w, grown := b.Acked(at(time.Millisecond)); !grown || w != MaxBDPWindow {
@@ -250,7 +250,7 @@ func TestBDPUnchanged(t *testing.T) {
 // TestBDPUnchangedWhereWindowsMatter: samples that change nothing hold little up on a far path, and silences nothing.
 func TestBDPUnchangedWhereWindowsMatter(t *testing.T) {
 	const trip = 100 * time.Millisecond
-	b := NewBDP(0)
+	b := newBDP(0)
 	now := 1000 * time.Second
 	sent := 0
 	const lot, trips = leastFarWindow / farLead, 40
@@ -280,7 +280,7 @@ func TestBDPBurstBeginsWithPing(t *testing.T) {
 	const trip, frame = 100 * time.Millisecond, 16 << 10
 	for _, window := range []uint32{4 << 20, MaxBDPWindow} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
-			b := NewBDP(window)
+			b := newBDP(window)
 			now := 1000 * time.Second
 			burst := func() (pings []int) {
 				for i := range int(window) / farLead / frame {
@@ -315,7 +315,7 @@ func TestBDPBurstBeginsWithPing(t *testing.T) {
 // TestBDPForgetsAnOldPath: the best rate of a short path is out of reach on a
 // long one, until the window is larger.
 func TestBDPForgetsAnOldPath(t *testing.T) {
-	b := NewBDP(0)
+	b := newBDP(0)
 	now := 1000 * time.Second
 	sample := func(rtt time.Duration) bool {
 		for !pings(b.Received(b.Window()/2, now)) {
@@ -341,7 +341,7 @@ func TestBDPForgetsAnOldPath(t *testing.T) {
 }
 
 func TestBDPDoesNotAllocate(t *testing.T) {
-	b := NewBDP(0)
+	b := newBDP(0)
 	now := 1000 * time.Second
 	if got := testing.AllocsPerRun(100, func() {
 		if pings(b.Received(1<<20, now)) {

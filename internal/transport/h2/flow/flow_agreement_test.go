@@ -38,7 +38,7 @@ type toSender struct {
 
 func newLink(initial uint32) *link {
 	return &link{
-		in: NewInflow(initial), out: NewOutflow(initial), outConn: NewOutflow(MaxWindow),
+		in: newInflow(initial), out: newOutflow(initial), outConn: newOutflow(MaxWindow),
 		initial: int64(initial), peer: int64(initial),
 	}
 }

@@ -32,10 +32,10 @@ type Inflow struct {
 	unread   uint32 // saturates: a stream with more than 4 GiB unread is granted a little too much
 }
 
-// NewInflow returns an Inflow whose window is initial bytes, known to the peer:
+// newInflow returns an Inflow whose window is initial bytes, known to the peer:
 // DefaultWindow for the connection, our SETTINGS_INITIAL_WINDOW_SIZE for a
 // stream. A value above MaxWindow counts as MaxWindow.
-func NewInflow(initial uint32) Inflow {
+func newInflow(initial uint32) Inflow {
 	n := int32(min(initial, MaxWindow))
 	return Inflow{window: Window{n: n}, target: n}
 }

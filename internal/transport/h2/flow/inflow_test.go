@@ -132,7 +132,7 @@ func TestInflow(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := NewInflow(tt.initial)
+			f := newInflow(tt.initial)
 			for i, s := range tt.steps {
 				increment, err := s.do(&f)
 				if !errors.Is(err, s.err) {
@@ -149,18 +149,18 @@ func TestInflow(t *testing.T) {
 // TestInflowFromZero: a stream may start without a window; it must still come to
 // life when the target is raised or something is expected.
 func TestInflowFromZero(t *testing.T) {
-	f := NewInflow(0)
+	f := newInflow(0)
 	if got := f.SetTarget(0); got != 1 {
 		t.Errorf("target 0 grants %d, want 1", got)
 	}
-	f = NewInflow(0)
+	f = newInflow(0)
 	if got := f.Expect(5); got != 5 {
 		t.Errorf("expecting 5 grants %d", got)
 	}
 }
 
 func TestFlowDoesNotAllocate(t *testing.T) {
-	in, stream, conn := NewInflow(1<<16), NewOutflow(1<<16), NewOutflow(1<<16)
+	in, stream, conn := newInflow(1<<16), newOutflow(1<<16), newOutflow(1<<16)
 	got := testing.AllocsPerRun(100, func() {
 		n := stream.Available(&conn)
 		if stream.Take(&conn, n) != nil || in.Receive(n) != nil {
@@ -181,7 +181,7 @@ func TestFlowDoesNotAllocate(t *testing.T) {
 func TestExpectedIsLowered(t *testing.T) {
 	const initial, lowered, message = 1 << 20, 1 << 16, 5 << 20
 	for _, before := range []uint32{0, 100, initial, 4 << 20} {
-		f := NewInflow(initial)
+		f := newInflow(initial)
 		f.Expect(message)
 		if err := f.Receive(before); err != nil {
 			t.Fatal(err)

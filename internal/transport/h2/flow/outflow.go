@@ -8,10 +8,10 @@ type Outflow struct {
 	window Window
 }
 
-// NewOutflow returns an Outflow of initial bytes: DefaultWindow for the
+// newOutflow returns an Outflow of initial bytes: DefaultWindow for the
 // connection, the peer's SETTINGS_INITIAL_WINDOW_SIZE for a stream. A value
 // above MaxWindow counts as MaxWindow.
-func NewOutflow(initial uint32) Outflow {
+func newOutflow(initial uint32) Outflow {
 	return Outflow{window: Window{n: int32(min(initial, MaxWindow))}}
 }
 

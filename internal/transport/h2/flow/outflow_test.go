@@ -21,7 +21,7 @@ func TestOutflowNeedsRoomInBoth(t *testing.T) {
 		{1<<32 - 1, MaxWindow, MaxWindow, nil},
 	}
 	for _, tt := range tests {
-		stream, conn := NewOutflow(tt.stream), NewOutflow(tt.conn)
+		stream, conn := newOutflow(tt.stream), newOutflow(tt.conn)
 		before := stream.Available(&conn)
 		if want := min(tt.stream, tt.conn); before != want {
 			t.Errorf("available of %d and %d is %d, want %d", tt.stream, tt.conn, before, want)
@@ -43,7 +43,7 @@ func TestOutflowNeedsRoomInBoth(t *testing.T) {
 // TestOutflowBelowZero is the example of section 6.9.2: 60 KB sent of 64, then
 // the setting goes to 16 KB.
 func TestOutflowBelowZero(t *testing.T) {
-	stream, conn := NewOutflow(64<<10), NewOutflow(MaxWindow)
+	stream, conn := newOutflow(64<<10), newOutflow(MaxWindow)
 	steps := []struct {
 		name string
 		do   func() error

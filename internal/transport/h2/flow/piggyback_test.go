@@ -7,7 +7,7 @@ import "testing"
 // An update waits for DATA of ours to go with it where there was some since the last one, and
 // only there; and no longer than the peer has half of its window.
 func TestPiggyback(t *testing.T) {
-	in, c := NewInflow(1000), Piggyback(0)
+	in, c := newInflow(1000), Piggyback(0)
 	consume := func(n, want uint32) {
 		t.Helper()
 		if err := in.Receive(n); err != nil {

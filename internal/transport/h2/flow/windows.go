@@ -31,7 +31,7 @@ func NewWindows(initial uint32) Windows {
 	return Windows{
 		recv:      Window{DefaultWindow},
 		target:    DefaultWindow,
-		send:      NewOutflow(DefaultWindow),
+		send:      newOutflow(DefaultWindow),
 		peer:      DefaultWindow,
 		announced: initial,
 		granted:   max(initial, DefaultWindow),
@@ -40,7 +40,7 @@ func NewWindows(initial uint32) Windows {
 
 // Stream returns the initial windows of a stream.
 func (w *Windows) Stream() (in Inflow, out Outflow) {
-	return NewInflow(w.granted), NewOutflow(w.peer)
+	return newInflow(w.granted), newOutflow(w.peer)
 }
 
 // Send returns the connection's send window, which all streams share.
@@ -126,7 +126,7 @@ func (w *Windows) Sample(n uint32, now time.Duration) (ping bool, window uint32)
 		if w.early = addUpTo(w.early, n); w.early < w.firstSample() { // most connections never need an estimator
 			return false, 0
 		}
-		b := NewBDP(w.announced)
+		b := newBDP(w.announced)
 		b.unchanged, b.since = w.unchanged, w.early-n
 		w.bdp, w.early = &b, 0
 	}

@@ -115,7 +115,7 @@ func TestWindowsGrowAgainOnShortPath(t *testing.T) {
 		}
 		return window
 	}
-	b := NewBDP(MaxBDPWindow)
+	b := newBDP(MaxBDPWindow)
 	w.bdp = &b
 	w.Grow(MaxBDPWindow, MaxBDPWindow, func(func(*Inflow) bool) {})
 	if n := receive(); n != 0 {
