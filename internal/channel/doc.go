@@ -50,7 +50,7 @@
 //	config, selector,        the parts of a channel, and
 //	picker, state, idle,
 //	producer, options,       how often a resolver is asked
-//	resolver_pace, refresh
+//	resolver_pace
 //	service_config, target,  independent parts
 //	proxy, status, log
 //

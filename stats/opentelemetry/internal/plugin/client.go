@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
@@ -26,7 +27,7 @@ func NewClient(c Config) *Client {
 
 // Channel implements telemetry.Client.
 func (p *Client) Channel(target string) telemetry.Channel {
-	c := &channel{Client: p, target: target}
+	c := &channel{Client: p, target: strings.ToValidUTF8(target, "\ufffd")} // an exporter loses all for a label that is not
 	if x := p.config.Exchange; x != nil && x.Wants(target) {
 		c.exchange = x
 	}
