@@ -26,18 +26,68 @@ func (connContext) HandleConn(context.Context, stats.ConnStats)                 
 func (connContext) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 func (connContext) HandleRPC(context.Context, stats.RPCStats)                       {}
 
+// connEnd is a way in which the context of a connection ends.
+type connEnd struct {
+	name   string
+	change func(context.Context) (context.Context, context.CancelFunc)
+}
+
+// tags returns the option of a server with that context. The functions that end one come on stop.
+func (e connEnd) tags(stop chan<- context.CancelFunc) []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.StatsHandler(connContext{func(ctx context.Context) context.Context {
+		ctx, cancel := e.change(ctx)
+		stop <- cancel
+		return ctx
+	}})}
+}
+
+// stream has the context end while a handler runs.
+func (e connEnd) stream(p *probe.P, handle func(grpc.ServerStream) error) {
+	stop, began, got := make(chan context.CancelFunc, 1), make(chan bool, 1), make(chan error, 1)
+	s := rig.Pair{TCP: true, Server: e.tags(stop), Handlers: rig.Handlers{Stream: func(s grpc.ServerStream) error {
+		_, has := s.Context().Deadline()
+		began <- has
+		err := handle(s)
+		p.Printf("context: %v", s.Context().Err())
+		got <- err
+		return err
+	}}}.Start(p)
+	stream, err := s.NewStream(p.Context(), rig.BidiDesc, rig.Bidi)
+	if err == nil {
+		p.Printf("has a deadline: %v", <-began)
+		if cancel := <-stop; e.name == "cancelled" {
+			cancel()
+		}
+		p.Printf("handler: %s", rig.Err(<-got))
+	}
+	for err == nil {
+		err = stream.RecvMsg(new(rig.Msg))
+	}
+	p.Printf("client: %s", rig.Err(err))
+}
+
+// unary has it end while a unary handler runs, and makes another call on the connection.
+func (e connEnd) unary(p *probe.P) {
+	stop, first := make(chan context.CancelFunc, 9), true
+	s := rig.Pair{TCP: true, Server: e.tags(stop), Handlers: rig.Handlers{Unary: func(ctx context.Context, m *rig.Msg) (*rig.Msg, error) {
+		if !first {
+			return m, nil
+		}
+		first = false
+		if cancel := <-stop; e.name == "cancelled" {
+			cancel()
+		}
+		<-ctx.Done()
+		return m, nil
+	}}}.Start(p)
+	p.Printf("%s", call(p.Context(), s))
+	ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+	defer cancel()
+	p.Printf("%s", call(ctx, s))
+}
+
 // connContextProbes end the context that TagConn returns on a server, or shorten it, while a handler runs.
 func connContextProbes() (out []probe.Probe) {
-	type end struct {
-		name   string
-		change func(context.Context) (context.Context, context.CancelFunc)
-	}
-	ends := []end{
-		{"cancelled", context.WithCancel},
-		{"with a deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 300*time.Millisecond)
-		}},
-	}
 	handlers := []struct {
 		name   string
 		handle func(grpc.ServerStream) error
@@ -55,64 +105,16 @@ func connContextProbes() (out []probe.Probe) {
 			return s.SendMsg(rig.M("later"))
 		}},
 	}
-	for _, e := range ends {
+	for _, e := range []connEnd{
+		{"cancelled", context.WithCancel},
+		{"with a deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 300*time.Millisecond)
+		}},
+	} {
 		for _, h := range handlers {
-			out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/" + h.name, Run: func(p *probe.P) {
-				stop, began, got := make(chan context.CancelFunc, 1), make(chan bool, 1), make(chan error, 1)
-				s := rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.StatsHandler(connContext{func(ctx context.Context) context.Context {
-					ctx, cancel := e.change(ctx)
-					stop <- cancel
-					return ctx
-				}})}, Handlers: rig.Handlers{Stream: func(s grpc.ServerStream) error {
-					_, has := s.Context().Deadline()
-					began <- has
-					err := h.handle(s)
-					p.Printf("context: %v", s.Context().Err())
-					got <- err
-					return err
-				}}}.Start(p)
-				stream, err := s.NewStream(p.Context(), rig.BidiDesc, rig.Bidi)
-				if err == nil {
-					p.Printf("has a deadline: %v", <-began)
-					if cancel := <-stop; e.name == "cancelled" {
-						cancel()
-					}
-					select {
-					case err := <-got:
-						p.Printf("handler: %s", rig.Err(err))
-					case <-time.After(2 * time.Second):
-						p.Printf("the handler does not return")
-					}
-					for err == nil {
-						err = stream.RecvMsg(new(rig.Msg))
-					}
-				}
-				p.Printf("client: %s", rig.Err(err))
-			}})
+			out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/" + h.name, Run: func(p *probe.P) { e.stream(p, h.handle) }})
 		}
-		out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/unary, and the next", Run: func(p *probe.P) {
-			stop := make(chan context.CancelFunc, 9)
-			first := true
-			s := rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.StatsHandler(connContext{func(ctx context.Context) context.Context {
-				ctx, cancel := e.change(ctx)
-				stop <- cancel
-				return ctx
-			}})}, Handlers: rig.Handlers{Unary: func(ctx context.Context, m *rig.Msg) (*rig.Msg, error) {
-				if !first {
-					return m, nil
-				}
-				first = false
-				if cancel := <-stop; e.name == "cancelled" {
-					cancel()
-				}
-				<-ctx.Done()
-				return m, nil
-			}}}.Start(p)
-			p.Printf("%s", call(p.Context(), s))
-			ctx, cancel := context.WithTimeout(p.Context(), time.Second)
-			defer cancel()
-			p.Printf("%s", call(ctx, s))
-		}})
+		out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/unary, and the next", Run: e.unary})
 	}
 	return append(out, probe.Probe{Name: "context of a connection/another peer", Run: func(p *probe.P) {
 		s := rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.StatsHandler(connContext{func(ctx context.Context) context.Context {
