@@ -14,7 +14,8 @@ import (
 // CallMetricsServerOption returns an option with which a server sends a report in the trailers
 // of its RPCs. The report has the metrics of provider, which may be nil, and the metrics that
 // the handler put into the RPC's recorder. The latter replace the former. If a handler took no
-// recorder, the report has only provider's metrics, and there is no report if provider is nil.
+// recorder, the report has only provider's metrics, and there is no report if provider is nil. If the handler
+// hands its stream over (package experimental/streams), the report has what was recorded until it returned.
 func CallMetricsServerOption(provider ServerMetricsProvider) grpc.ServerOption {
 	p := reporter{provider}
 	return serverOption{

@@ -112,7 +112,8 @@ func config(r *client.Resource) *statusv3.ClientConfig_GenericXdsConfig {
 		out.LastUpdated = timestamppb.New(r.Updated)
 		out.XdsConfig = &anypb.Any{TypeUrl: r.TypeURL, Value: r.Raw}
 	}
-	if r.Err != nil && r.State != client.DoesNotExist {
+	// What does not exist has an error only if its deletion is ignored: gRFC A88.
+	if r.Err != nil && (r.State != client.DoesNotExist || r.Raw != nil) {
 		out.ErrorState = &adminv3.UpdateFailureState{
 			LastUpdateAttempt: timestamppb.New(r.ErrTime), Details: text(r.Err.Error()), VersionInfo: r.ErrVersion,
 		}

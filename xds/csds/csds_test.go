@@ -36,6 +36,7 @@ func TestConfig(t *testing.T) {
 	}{
 		{client.Resource{State: client.Requested}, adminv3.ClientResourceStatus_REQUESTED, false, false},
 		{client.Resource{State: client.DoesNotExist, Err: failed}, adminv3.ClientResourceStatus_DOES_NOT_EXIST, false, false},
+		{client.Resource{State: client.DoesNotExist, Raw: raw, Version: "1", Updated: at, Err: failed, ErrTime: at}, adminv3.ClientResourceStatus_DOES_NOT_EXIST, true, true},
 		{client.Resource{State: client.ACKed, Raw: raw, Version: "1", Updated: at}, adminv3.ClientResourceStatus_ACKED, true, false},
 		{client.Resource{State: client.NACKed, Err: failed, ErrVersion: "2", ErrTime: at}, adminv3.ClientResourceStatus_NACKED, false, true},
 		{client.Resource{State: client.NACKed, Raw: raw, Version: "1", Updated: at, Err: failed, ErrVersion: "2", ErrTime: at}, adminv3.ClientResourceStatus_NACKED, true, true},
