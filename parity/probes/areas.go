@@ -22,7 +22,7 @@ var areas = []area{
 	{"metadata", metadataProbes},
 	{"wire", slices.Concat(requestProbes(), limitProbes)},
 	{"value", slices.Concat(valueProbes, targetProbes(), restProbes)},
-	{"stats", slices.Concat(statsProbes(), wireLengthProbes(), eventProbes(), contextProbes(), exitProbes(), silentProbes, telemetryProbes(), gateProbes(), ownRPCProbes, connContextProbes())},
+	{"stats", slices.Concat(statsProbes(), wireLengthProbes(), eventProbes(), contextProbes(), exitProbes(), silentProbes, telemetryProbes(), gateProbes(), ownRPCProbes, connContextProbes(), targetLabelProbes)},
 	{"server", slices.Concat(serverProbes, rowProbes(), handlerProbes, keepaliveProbes(), pauseProbes(), handshakeProbes())},
 	{"security", slices.Concat(securityProbes, identityProbes(), authzProbes(), clientNameProbes())},
 	{"service", slices.Concat(serviceProbes, channelzProbes, pageProbes(), httpProbes(), carrierProbes(), goneProbes(), brokenBodyProbes(),
