@@ -213,27 +213,39 @@ func (s *slowAsked) ResolveNow(resolver.ResolveNowOptions) {
 
 func (s *slowAsked) Close() { s.events = append(s.events, "close") }
 
-// TestIdleClosesFirst: a channel that leaves idle mode builds a resolver only when the one before is closed.
+// TestIdleClosesFirst: what a channel gives up as it goes idle is closed before it builds another resolver, and before its
+// Close returns.
 func TestIdleClosesFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &slowAsked{asked: make(chan struct{}, 10)}
-		cc := newTestClient(t, "slow:///x", WithResolvers(s), WithIdleTimeout(time.Second), WithContextDialer(func(context.Context, string) (net.Conn, error) {
-			time.Sleep(time.Second - time.Millisecond)
-			return nil, errors.New("refused")
-		}))
-		defer cc.Close()
-		cc.Connect()
-		<-s.asked
-		time.Sleep(10 * time.Millisecond)
-		if got := cc.GetState(); got != connectivity.Idle {
-			t.Fatalf("the channel is %v", got)
-		}
-		cc.Connect()
-		if want := []string{"build", "close", "build"}; !slices.Equal(s.events, want) {
-			t.Errorf("%q, want %q", s.events, want)
-		}
-		time.Sleep(time.Minute)
-	})
+	for _, tt := range []struct {
+		name string
+		next func(*ClientConn)
+		want []string
+	}{
+		{"Connect", (*ClientConn).Connect, []string{"build", "close", "build"}},
+		{"Close", func(cc *ClientConn) { cc.Close() }, []string{"build", "close"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &slowAsked{asked: make(chan struct{}, 10)}
+				cc := newTestClient(t, "slow:///x", WithResolvers(s), WithIdleTimeout(time.Second), WithContextDialer(func(context.Context, string) (net.Conn, error) {
+					time.Sleep(time.Second - time.Millisecond)
+					return nil, errors.New("refused")
+				}))
+				defer cc.Close()
+				cc.Connect()
+				<-s.asked
+				time.Sleep(10 * time.Millisecond)
+				if got := cc.GetState(); got != connectivity.Idle {
+					t.Fatalf("the channel is %v", got)
+				}
+				tt.next(cc)
+				if !slices.Equal(s.events, tt.want) {
+					t.Errorf("%q, want %q", s.events, tt.want)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
 }
 
 func TestCloseEndsEverything(t *testing.T) {

@@ -31,6 +31,7 @@ func (*quietCall) SendHeader(metadata.MD) error { return nil }
 func (*quietCall) SetTrailer(metadata.MD) error { return nil }
 func (*quietCall) Context() context.Context     { return context.Background() }
 func (*quietCall) ConnContext() context.Context { return nil }
+func (*quietCall) ConnErr() error               { return nil }
 func (*quietCall) Peer() *peer.Peer             { return nil }
 func (*quietCall) ContentSubtype() string       { return "" }
 func (*quietCall) RecvCompress() string         { return "" }

@@ -30,6 +30,7 @@ type serverCall interface {
 	called
 	Context() context.Context
 	ConnContext() context.Context
+	ConnErr() error
 	Peer() *peer.Peer
 	Owner() handover.Owner
 
@@ -95,13 +96,19 @@ func (s *Server) serveCall(st serverCall) {
 // begin does what comes before the handler of a call. For a streaming call that has a handler it returns
 // the stream. It serves all other calls to their end, and returns nil.
 func (s *Server) begin(st serverCall) *serverStream {
+	var free func()
 	tapped := false
 	defer func() {
-		if !tapped {
-			answerExited(st)
+		if tapped {
+			return
 		}
+		if free != nil {
+			free()
+		}
+		answerExited(st)
 	}()
-	ctx, free := withinConn(st)
+	var ctx context.Context
+	ctx, free = withinConn(st)
 	ctx, err := s.tap(ctx, st)
 	tapped = true
 	if err != nil {
@@ -253,8 +260,8 @@ func withinConn(st serverCall) (ctx context.Context, free func()) {
 // tap calls the application's tap. If the context that the tap returns has ended, nothing more of the
 // call runs: either the client has given up, or the tap wants no handler to run.
 func (s *Server) tap(ctx context.Context, st serverCall) (context.Context, error) {
-	if conn := st.ConnContext(); conn != nil && conn.Err() != nil {
-		return nil, status.FromContextError(conn.Err()).Err()
+	if err := st.ConnErr(); err != nil {
+		return nil, status.FromContextError(err).Err()
 	}
 	if s.opts.transport.Tap == nil {
 		return ctx, nil

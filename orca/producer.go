@@ -53,7 +53,7 @@ func RegisterOOBListener(sc balancer.SubConn, l OOBListener, opts OOBListenerOpt
 	producer.add(r)
 	return sync.OnceFunc(func() {
 		if able := producer.remove(r); able {
-			release() // otherwise the producer stays as long as the SubConn, to remember that
+			release() // otherwise the producer remembers that, until the SubConn's state changes
 		}
 	})
 }

@@ -88,7 +88,14 @@ func (ch *Channel) Close() bool {
 	for i, l := range links { // before the balancer, or anything else, closes l: handlers are told before Close returns
 		ends[i] = l.claimEnd()
 	}
-	if closed := parts.closeAnd(true, func(left []*Link) { closeAll(links, left, ends) }); closed.balancer != nil {
+	closed := parts.closeAnd(true, func(left []*Link) { closeAll(links, left, ends) })
+	if parts.resolver == nil { // the channel was idle
+		closed = ch.leaving
+	}
+	if closed.resolver != nil {
+		await(closed.resolver, closePatience)
+	}
+	if closed.balancer != nil {
 		<-closed.balancer
 	}
 	return true

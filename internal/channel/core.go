@@ -48,7 +48,8 @@ type Channel struct {
 	state stateWatch
 	picks pickerGate
 	idle  idleness
-	// leaving tells when what the channel had before it became idle is closed. Only enterIdle and leaveIdle use it.
+	// leaving tells when what the channel had before it became idle is closed. enterIdle and leaveIdle use it, and, once there are no more of
+	// these, Close.
 	leaving partsClosed
 
 	mu       sync.Mutex

@@ -32,7 +32,10 @@ type HandlerStream struct {
 	peer   *peer.Peer  // programs keep it
 	ctx    handlerContext
 	cancel context.CancelFunc
-	body   handlerBody
+	own    context.Context // ctx before Derive: it ends with the request, or at the deadline
+	// derived keeps the end of a context that Derive has made from interrupting the call; nil: there is none.
+	derived func() bool
+	body    handlerBody
 
 	stopped atomic.Bool                    // by Cancel
 	handed  atomic.Pointer[handedResponse] // nil: the call was not handed over
@@ -67,6 +70,7 @@ func NewHandlerStream(w http.ResponseWriter, r *http.Request, host *ServerHost) 
 		s.ctx.Context, s.cancel = context.WithCancel(ctx)
 	}
 	s.ctx.stream = s
+	s.own = s.ctx.Context
 	s.body.init(r.Body, host.ServerConfig)
 	s.body.ctx, s.body.handed = &s.ctx, &s.handed
 	context.AfterFunc(s.ctx.Context, s.interrupt)
@@ -89,7 +93,7 @@ func (s *HandlerStream) interrupt() {
 	if !s.writing || s.cutter != nil {
 		return
 	}
-	if s.ctx.Err() == context.DeadlineExceeded {
+	if s.ctx.Err() == context.DeadlineExceeded || s.own.Err() == context.DeadlineExceeded {
 		s.cutter = time.AfterFunc(resetPatience, s.cutWrite)
 		return
 	}
@@ -235,12 +239,20 @@ func (s *HandlerStream) Derive(f func(context.Context) context.Context) {
 	own := s.ctx.Context
 	s.ctx.Context = f(own)
 	if s.ctx.Done() != own.Done() { // it may end first, and ends later if own does
-		context.AfterFunc(s.ctx.Context, s.interrupt)
+		s.derived = context.AfterFunc(s.ctx.Context, s.interrupt)
 	}
 }
 
 // ConnContext returns nil: the call's context ends with that of its connection anyway.
 func (s *HandlerStream) ConnContext() context.Context { return nil }
+
+// ConnErr does what ServerStream.ConnErr does.
+func (s *HandlerStream) ConnErr() error {
+	if s.derived == nil {
+		return nil
+	}
+	return s.ctx.Err()
+}
 
 // Method returns the full method name, "/package.Service/Method".
 func (s *HandlerStream) Method() string { return s.req.method.Path() }
@@ -299,6 +311,9 @@ func (s *HandlerStream) Release() {
 	s.gate.Lock()
 	s.gone = true
 	s.gate.Unlock()
+	if s.derived != nil {
+		s.derived()
+	}
 	s.cancel()
 	s.body.release()
 }

@@ -20,12 +20,13 @@ type Resolver struct {
 	// after a newer one. It comes before mu in the lock order.
 	delivery sync.Mutex
 
-	building sync.Mutex // held during BuildCallback, so that CC waits for it; taken before mu
+	// building is held during BuildCallback and while the channel gets its first state, so that CC waits for them. It comes
+	// before delivery.
+	building sync.Mutex
 
-	mu    sync.Mutex          // never held while the channel or a callback runs
-	built resolver.ClientConn // what CC returns
-	cc    resolver.ClientConn // gets the states
-	last  *resolver.State     // the state that the next Build passes to the channel; nil if there is none
+	mu   sync.Mutex // never held while the channel or a callback runs
+	cc   resolver.ClientConn
+	last *resolver.State // the state that the next Build passes to the channel; nil if there is none
 
 	// BuildCallback is called at the start of Build.
 	BuildCallback func(resolver.Target, resolver.ClientConn, resolver.BuildOptions)
@@ -61,24 +62,21 @@ func (r *Resolver) InitialState(s resolver.State) {
 // Build makes r the resolver of the channel, and passes the initial or last state to the channel. A
 // channel that leaves idle mode calls Build again.
 func (r *Resolver) Build(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
-	r.prepare(target, cc, opts)
-	if told, err := r.begin(cc); told {
+	if told, err := r.start(target, cc, opts); told {
 		go r.UpdateStateCallback(err)
 	}
 	return r, nil
 }
 
-// prepare calls BuildCallback, and makes cc the channel. CC waits for it meanwhile.
-func (r *Resolver) prepare(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) {
+// start calls BuildCallback, and begins. CC waits meanwhile.
+func (r *Resolver) start(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (told bool, err error) {
 	r.building.Lock()
 	defer r.building.Unlock()
 	r.BuildCallback(target, cc, opts)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.built = cc
+	return r.begin(cc)
 }
 
-// begin makes cc the channel that gets states, and passes it the last state. told reports whether there was one.
+// begin makes cc the channel, and passes it the last state. told reports whether there was one.
 func (r *Resolver) begin(cc resolver.ClientConn) (told bool, err error) {
 	r.delivery.Lock()
 	defer r.delivery.Unlock()
@@ -125,15 +123,15 @@ func (r *Resolver) tell(s resolver.State) (told bool, err error) {
 	return true, cc.UpdateState(s)
 }
 
-// CC returns the channel that the resolver was last built for. It waits for a BuildCallback that is under way, which must
-// not call it. It panics if there was no Build, so that a test that forgot to dial fails.
+// CC returns the channel that the resolver was last built for. It waits for a Build that is under way, so
+// neither BuildCallback nor what the channel calls for its first state, such as its balancer, must call it. It panics if there was no Build, so that a test that forgot to dial fails.
 func (r *Resolver) CC() resolver.ClientConn {
 	r.building.Lock()
 	defer r.building.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.built == nil {
+	if r.cc == nil {
 		panic("Manual resolver instance has not yet been built.")
 	}
-	return r.built
+	return r.cc
 }
