@@ -144,8 +144,12 @@ func rollingRestart(t *testing.T, policy string) {
 			before := calls.Load()
 			s.restart()
 			back := func() bool { return policy == "pick_first" || s.got.Load() > 0 }
-			for ctx := testContext(t); ctx.Err() == nil && (!back() || calls.Load() < before+callers); {
+			ctx := testContext(t)
+			for ctx.Err() == nil && (!back() || calls.Load() < before+callers) {
 				runtime.Gosched()
+			}
+			if ctx.Err() != nil {
+				t.Errorf("%s is not back: %d RPCs there, %d in all", s.addr, s.got.Load(), calls.Load()-before)
 			}
 		}
 	}

@@ -44,8 +44,8 @@ func TestServerTap(t *testing.T) {
 	c.unary(metadata.AppendToOutgoingContext(ctx, "x-do", "status"), "").wantStatus(t, codes.ResourceExhausted, "later")
 }
 
-// TestServerTapBound: a handler waits for its client no longer than the context lasts that the tap returns.
-// If it does not wait, the RPC goes on.
+// TestServerTapBound: a handler waits for its client no longer than the context lasts that the tap, or
+// TagConn of a stats handler, returns. If it does not wait, the RPC goes on.
 func TestServerTapBound(t *testing.T) {
 	type bounded struct {
 		name   string
@@ -93,14 +93,14 @@ func TestServerTapBound(t *testing.T) {
 
 // bounds are options that shorten the contexts of RPCs.
 func bounds(t *testing.T) map[string]ServerOption {
-	short := func(ctx context.Context) context.Context {
-		ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond) // long enough for the handler to begin
+	bound := func(ctx context.Context, timeout time.Duration) context.Context { // long enough for the handler to begin
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		t.Cleanup(cancel)
 		return ctx
 	}
 	return map[string]ServerOption{
-		"tap":                   InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) { return short(ctx), nil }),
-		"context of connection": StatsHandler(connTagger{tag: short}),
+		"tap":                   InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) { return bound(ctx, time.Second/2), nil }),
+		"context of connection": StatsHandler(connTagger{tag: func(ctx context.Context) context.Context { return bound(ctx, 2*time.Second) }}),
 	}
 }
 

@@ -25,10 +25,13 @@ type hub struct {
 	mu      sync.Mutex
 	topics  map[string]*topic
 	topicOf map[*watcher]*topic
+	closed  bool // finish was called
 }
 
 // topic is one service with those who watch it.
 type topic struct {
+	service  string
+	known    bool // set was called: otherwise it goes with its last watcher, as clients name what they like
 	status   healthpb.HealthCheckResponse_ServingStatus
 	watchers streams.Group[streams.None, healthpb.HealthCheckResponse]
 }
@@ -51,6 +54,9 @@ func (h *hub) Watch(req *healthpb.HealthCheckRequest, stream grpc.ServerStreamin
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.closed {
+		return errClosing
+	}
 	t := h.topic(req.GetService())
 	t.watchers.Add(w)
 	h.topicOf[w] = t
@@ -62,7 +68,7 @@ func (h *hub) Check(_ context.Context, req *healthpb.HealthCheckRequest) (*healt
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topics[req.GetService()]
-	if t == nil {
+	if t == nil || !t.known {
 		return nil, status.Error(codes.NotFound, "unknown service")
 	}
 	return &healthpb.HealthCheckResponse{Status: t.status}, nil
@@ -73,7 +79,7 @@ func (h *hub) set(service string, s healthpb.HealthCheckResponse_ServingStatus) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topic(service)
-	t.status = s
+	t.status, t.known = s, true
 	return t.watchers.Send(&healthpb.HealthCheckResponse{Status: s})
 }
 
@@ -81,7 +87,7 @@ func (h *hub) set(service string, s healthpb.HealthCheckResponse_ServingStatus) 
 func (h *hub) topic(service string) *topic {
 	t := h.topics[service]
 	if t == nil {
-		t = &topic{status: healthpb.HealthCheckResponse_SERVICE_UNKNOWN}
+		t = &topic{service: service, status: healthpb.HealthCheckResponse_SERVICE_UNKNOWN}
 		h.topics[service] = t
 	}
 	return t
@@ -90,19 +96,28 @@ func (h *hub) topic(service string) *topic {
 func (h *hub) forget(w *watcher) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.topicOf[w].watchers.Remove(w)
+	t := h.topicOf[w]
+	if t == nil { // Watch has refused it
+		return
+	}
 	delete(h.topicOf, w)
+	if t.watchers.Remove(w); !t.known && t.watchers.Len() == 0 {
+		delete(h.topics, t.service)
+	}
 }
 
-// finish ends all watches, so that GracefulStop has nothing to wait for.
+var errClosing = status.Error(codes.Unavailable, "the hub is closing")
+
+// finish ends all watches, and refuses those that come, so that GracefulStop has nothing to wait for.
 func (h *hub) finish() {
 	h.mu.Lock()
+	h.closed = true
 	all := make([]*watcher, 0, len(h.topicOf))
 	for w := range h.topicOf {
 		all = append(all, w)
 	}
 	h.mu.Unlock()
 	for _, w := range all {
-		_ = w.Finish(status.Error(codes.Unavailable, "the hub is closing"))
+		_ = w.Finish(errClosing)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // EndsWaiting makes a call that waits until its deadline, and returns its error, which is to contain text. The
 // deadline may pass before the call has begun to wait, on a machine that is busy. So it is called again with twice the
-// time, up to about half a minute, until its error contains text.
+// time, up to about twenty seconds, until its error contains text.
 func EndsWaiting(ctx context.Context, call func(context.Context) error, text string) (err error) {
 	for timeout := 20 * time.Millisecond; timeout < 20*time.Second; timeout *= 2 {
 		ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -259,20 +259,23 @@ func TestCaseForwardingRules(t *testing.T) {
 	for _, tt := range []struct {
 		target, listener, domain string
 		want                     codes.Code
+		text                     string
 	}{
-		{"shop:8080", "shop:8080", "shop:8080", codes.OK},
-		{"shop:8080", "shop:8081", "shop:8080", codes.Unavailable},
-		{"shop", "shop:8080", "shop:8080", codes.Unavailable},
-		{"shop", "shop", "shop", codes.OK},
-		{"shop", "shop", "shop:80", codes.Unavailable},
+		{"shop:8080", "shop:8080", "shop:8080", codes.OK, ""},
+		{"shop:8080", "shop:8081", "shop:8080", codes.Unavailable, "Listener"},
+		{"shop", "shop:8080", "shop:8080", codes.Unavailable, "Listener"},
+		{"shop", "shop", "shop", codes.OK, ""},
+		{"shop", "shop", "shop:80", codes.Unavailable, "virtual host"},
 	} {
 		p, a := newPlane(t), newBackend(t, "a")
-		p.resourceTimeout = time.Second
+		if tt.target != tt.listener {
+			p.resourceTimeout = time.Second
+		}
 		r := routes(to("c"))
 		r.VirtualHosts[0].Domains = []string{tt.domain}
 		p.set(listener(tt.listener, "r"), r, cluster("c"), inZones([]uint32{0}, []*backend{a}))
 		cc := channelTo(t, "xds:///"+tt.target, xdsresolver.Builder{Pool: pool(t, p)})
-		if _, err := try(t.Context(), t, cc); status.Code(err) != tt.want {
+		if _, err := try(t.Context(), t, cc); status.Code(err) != tt.want || !strings.Contains(status.Convert(err).Message(), tt.text) {
 			t.Errorf("%+v: %v", tt, err)
 		}
 	}

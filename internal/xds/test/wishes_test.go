@@ -281,6 +281,7 @@ func TestWishConnectedOverXDS(t *testing.T) {
 	if _, err := connecting(testservice.Context(t), t, p, failFast); err == nil || !strings.Contains(err.Error(), "target") {
 		t.Errorf("without a Listener: %v", err)
 	}
+	p.resourceTimeout = patience
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

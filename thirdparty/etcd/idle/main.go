@@ -6,7 +6,7 @@
 //	go -C thirdparty/etcd run ./idle [-n connections] [-run pattern]
 //
 // Each row is a server in a process of its own; the clients are in this one. After a call on
-// each, and two seconds of quiet, the server says its resident memory and its goroutines; the
+// each, and three seconds of quiet, the server says its resident memory and its goroutines; the
 // row has the difference between few connections and all, for each. The row "client" is the
 // other way about.
 package main
