@@ -208,7 +208,7 @@ func (s *Server) settle(ctx context.Context, st servedCall, m *method) (context.
 	if m == nil {
 		return ctx, s.unknown(st.Method())
 	}
-	ctx, err := s.route(ctx, m)
+	ctx, err := s.route(ctx, st, m)
 	if err == nil {
 		err = s.settleCompression(st)
 	}
@@ -377,12 +377,13 @@ func (s *Server) routerOf(accepted net.Conn) (rpcconfig.Router, *connDrain, erro
 	return r, d, err
 }
 
-// route asks the Router of the call's connection, if there is one, how to serve the call.
-func (s *Server) route(ctx context.Context, m *method) (context.Context, error) {
+// route asks the Router of the call's connection, if there is one, how to serve the call. The Router may be what authorizes
+// the call, so it is not looked for in ctx: a tap or a stats handler may have made that of another context.
+func (s *Server) route(ctx context.Context, st servedCall, m *method) (context.Context, error) {
 	if s.opts.rpcConfig == nil {
 		return ctx, nil
 	}
-	r := rpcconfig.RouterOf(ctx)
+	r := rpcconfig.RouterOf(st.Context())
 	if r == nil {
 		return ctx, nil
 	}

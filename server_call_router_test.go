@@ -14,7 +14,9 @@ import (
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // sourceOption is how a package of this module brings a user-made Source.
@@ -172,5 +174,29 @@ func TestRouterDrainsEarly(t *testing.T) {
 	}
 	if err := call(testContext(t), newTestClient(t, s.addr), "x"); err != nil {
 		t.Error(err)
+	}
+}
+
+// unrelatedTags are stats handlers whose TagRPC returns a context that is not made of the RPC's.
+type unrelatedTags struct{ quietStats }
+
+func (unrelatedTags) TagRPC(context.Context, *stats.RPCTagInfo) context.Context {
+	return context.Background()
+}
+
+// TestRouterIsNotLost: the Router, which may authorize, is asked also if a tap or a stats handler has lost the RPC's context.
+func TestRouterIsNotLost(t *testing.T) {
+	for name, opt := range map[string]ServerOption{
+		"tap":           InTapHandle(func(context.Context, *tap.Info) (context.Context, error) { return context.Background(), nil }),
+		"stats handler": StatsHandler(unrelatedTags{}),
+	} {
+		s := serve(t, newEcho(), opt, sourceOption{f: func(rpcconfig.Conn) (rpcconfig.Router, error) {
+			return rpcconfig.Filters{func(context.Context, string) (context.Context, error) {
+				return nil, status.Error(codes.PermissionDenied, "nobody may pass")
+			}}, nil
+		}})
+		if err := call(testContext(t), newTestClient(t, s.addr), "x"); status.Code(err) != codes.PermissionDenied {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

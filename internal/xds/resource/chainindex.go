@@ -113,7 +113,7 @@ func (x *chainIndex) find(c *connection) *FilterChain {
 }
 
 func (c *connection) sourceType() sourceType {
-	if c.client == c.server || c.client.IsLoopback() {
+	if c.client.IsValid() && (c.client == c.server || c.client.IsLoopback()) { // addresses may be none of IP
 		return localSource
 	}
 	return externalSource

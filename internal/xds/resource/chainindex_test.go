@@ -87,7 +87,7 @@ func rankBool(b bool) int {
 }
 
 func (r *chainRule) rankType(c *connection) int {
-	local := c.client == c.server || c.client.IsLoopback()
+	local := c.client.IsValid() && (c.client == c.server || c.client.IsLoopback())
 	switch {
 	case r.sourceType == anySource:
 		return 0

@@ -139,7 +139,7 @@ func TestEmptyFiles(t *testing.T) {
 	replace(t, f.Key, os.DevNull)
 	w := &watcher{opts: Options{CertFile: f.Cert, KeyFile: f.Key}, identity: certprovider.NewDistributor()}
 	defer w.identity.Stop()
-	if err := w.readIdentity(); err == nil || !strings.Contains(err.Error(), f.Cert) {
+	if err := w.readIdentity()(); err == nil || !strings.Contains(err.Error(), f.Cert) {
 		t.Errorf("error %v, want one that names %s", err, f.Cert)
 	}
 }

@@ -109,20 +109,27 @@ func (w *watcher) refresh() {
 	}
 }
 
-// read reads the files, and schedules the next refresh after RefreshDuration.
+// read reads the files, and schedules the next refresh after RefreshDuration. One read runs at a time.
 func (w *watcher) read() (errs []error) {
+	var identity, roots func() error
+	if w.identity != nil {
+		identity = w.readIdentity()
+	}
+	if w.roots != nil {
+		roots = w.readRoots()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return nil
 	}
-	if w.identity != nil {
-		if err := w.readIdentity(); err != nil {
+	if identity != nil {
+		if err := identity(); err != nil {
 			errs = append(errs, fmt.Errorf("local certificate: %w", err))
 		}
 	}
-	if w.roots != nil {
-		if err := w.readRoots(); err != nil {
+	if roots != nil {
+		if err := roots(); err != nil {
 			errs = append(errs, fmt.Errorf("trusted certificates: %w", err))
 		}
 	}
@@ -130,46 +137,53 @@ func (w *watcher) read() (errs []error) {
 	return errs
 }
 
-func (w *watcher) readIdentity() error {
+// readIdentity reads the files without mu, as that may take any time. take, which is called with mu, puts what is in them
+// into use.
+func (w *watcher) readIdentity() (take func() error) {
 	cert, err := os.ReadFile(w.opts.CertFile)
-	if err != nil {
-		return err
+	var key []byte
+	if err == nil {
+		key, err = os.ReadFile(w.opts.KeyFile)
 	}
-	key, err := os.ReadFile(w.opts.KeyFile)
-	if err != nil {
-		return err
-	}
-	if w.cert != nil && bytes.Equal(cert, w.cert) && bytes.Equal(key, w.key) {
+	return func() error {
+		if err != nil {
+			return err
+		}
+		if w.cert != nil && bytes.Equal(cert, w.cert) && bytes.Equal(key, w.key) {
+			return nil
+		}
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return fmt.Errorf("%s and %s: %w", w.opts.CertFile, w.opts.KeyFile, err)
+		}
+		w.cert, w.key = cert, key
+		w.identity.Set(&certprovider.KeyMaterial{Certs: []tls.Certificate{pair}}, nil)
 		return nil
 	}
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		return fmt.Errorf("%s and %s: %w", w.opts.CertFile, w.opts.KeyFile, err)
-	}
-	w.cert, w.key = cert, key
-	w.identity.Set(&certprovider.KeyMaterial{Certs: []tls.Certificate{pair}}, nil)
-	return nil
 }
 
-func (w *watcher) readRoots() error {
+// readRoots is readIdentity for the authorities.
+func (w *watcher) readRoots() (take func() error) {
 	path, parse := w.opts.RootFile, parseRoots
 	if w.opts.SPIFFEBundleMapFile != "" {
 		path, parse = w.opts.SPIFFEBundleMapFile, parseBundleMap
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if w.trusted != nil && bytes.Equal(text, w.trusted) {
+	return func() error {
+		if err != nil {
+			return err
+		}
+		if w.trusted != nil && bytes.Equal(text, w.trusted) {
+			return nil
+		}
+		km, err := parse(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		w.trusted = text
+		w.roots.Set(km, nil)
 		return nil
 	}
-	km, err := parse(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	w.trusted = text
-	w.roots.Set(km, nil)
-	return nil
 }
 
 func parseRoots(text []byte) (*certprovider.KeyMaterial, error) {
