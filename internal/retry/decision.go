@@ -92,7 +92,12 @@ func (s *State) Decide(f Failure) Verdict {
 		return Verdict{Retry: true, Transparent: true}
 	case f.Unprocessed && s.retriesRefused():
 		return Verdict{Retry: true, Transparent: true}
-	case f.Final || s.Policy == nil:
+	case f.Final:
+		return Verdict{}
+	case s.Policy == nil:
+		if f.Pushback.Never { // it counts for the channel, whatever the RPC's policy
+			s.Throttle.Failed()
+		}
 		return Verdict{}
 	}
 	retryable := s.Policy.RetryableStatusCodes[f.Status.Code()]

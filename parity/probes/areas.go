@@ -17,7 +17,7 @@ type area struct {
 // areas are all of them.
 var areas = []area{
 	{"options", slices.Concat(serverOptionProbes(), dialOptionProbes(), callOptionProbes())},
-	{"config", slices.Concat(serviceConfigProbes(), attemptsProbes)},
+	{"config", slices.Concat(serviceConfigProbes(), attemptsProbes, attemptProbes)},
 	{"status", slices.Concat(statusProbes, answerProbes())},
 	{"metadata", metadataProbes},
 	{"wire", slices.Concat(requestProbes(), limitProbes)},
