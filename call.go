@@ -115,6 +115,9 @@ func (u *unaryCall) run(config *MethodConfig, req, reply any) (*attempt, error) 
 	err := u.begin(config)
 	var last *attempt
 	if err == nil {
+		if u.cancel == nil && len(u.stats) > 0 { // what they do with the RPC's context ends with the RPC
+			u.ctx, u.cancel = context.WithCancel(u.ctx)
+		}
 		last, err = u.attempts(req, reply)
 	}
 	returned = true

@@ -5,18 +5,31 @@ package main
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/parity/internal/probe"
 	"google.golang.org/grpc/parity/internal/rig"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
 
 const retriesMost = `{"retryThrottling":{"maxTokens":4,"tokenRatio":0.1},"methodConfig":[` +
 	`{"name":[{"service":"probe.Probe","method":"Unary"}]},` +
 	`{"name":[{}],"retryPolicy":{"maxAttempts":3,"initialBackoff":"0.001s","maxBackoff":"0.001s","backoffMultiplier":1,"retryableStatusCodes":["INTERNAL","UNAVAILABLE"]}}]}`
+
+// afterwards is a stats handler that waits for the end of the contexts of RPCs.
+type afterwards struct {
+	connContext
+	ended chan string
+}
+
+func (a afterwards) TagRPC(ctx context.Context, i *stats.RPCTagInfo) context.Context {
+	context.AfterFunc(ctx, func() { a.ended <- i.FullMethodName })
+	return ctx
+}
 
 // attemptProbes count the attempts of RPCs with a retry policy.
 var attemptProbes = []probe.Probe{
@@ -35,6 +48,17 @@ var attemptProbes = []probe.Probe{
 			err = st.RecvMsg(new(rig.Msg))
 		}
 		p.Printf("client streaming: %s, %d attempts", rig.Err(err), attempts.Swap(0))
+	}},
+	{Name: "the context of an RPC ends with it", Run: func(p *probe.P) {
+		a := afterwards{connContext{func(ctx context.Context) context.Context { return ctx }}, make(chan string, 9)}
+		s := rig.Pair{Dial: []grpc.DialOption{grpc.WithStatsHandler(a)}}.Start(p)
+		p.Printf("%s", call(context.Background(), s))
+		select {
+		case method := <-a.ended:
+			p.Printf("ended: %s", method)
+		case <-time.After(2 * time.Second):
+			p.Printf("it does not end")
+		}
 	}},
 	{Name: "retries/no pushback without a policy", Run: func(p *probe.P) {
 		var attempts atomic.Int32
