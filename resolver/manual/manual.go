@@ -20,13 +20,11 @@ type Resolver struct {
 	// after a newer one. It comes before mu in the lock order.
 	delivery sync.Mutex
 
-	// building is held during BuildCallback and while the channel gets its first state, so that CC waits for them. It comes
-	// before delivery.
-	building sync.Mutex
-
-	mu   sync.Mutex // never held while the channel or a callback runs
-	cc   resolver.ClientConn
-	last *resolver.State // the state that the next Build passes to the channel; nil if there is none
+	mu       sync.Mutex // never held while the channel or a callback runs
+	cc       resolver.ClientConn
+	last     *resolver.State // the state that the next Build passes to the channel; nil if there is none
+	building int             // calls of Build that have not returned: CC waits for them
+	built    sync.Cond       // signalled when building has become 0
 
 	// BuildCallback is called at the start of Build.
 	BuildCallback func(resolver.Target, resolver.ClientConn, resolver.BuildOptions)
@@ -42,13 +40,15 @@ type Resolver struct {
 // NewBuilderWithScheme returns a resolver for the scheme. It is not registered: pass it to
 // grpc.WithResolvers or to resolver.Register.
 func NewBuilderWithScheme(scheme string) *Resolver {
-	return &Resolver{
+	r := &Resolver{
 		scheme:              scheme,
 		BuildCallback:       func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) {},
 		CloseCallback:       func() {},
 		ResolveNowCallback:  func(resolver.ResolveNowOptions) {},
 		UpdateStateCallback: func(error) {},
 	}
+	r.built.L = &r.mu
+	return r
 }
 
 // InitialState sets the state that a channel gets when the resolver is built for it. Without it,
@@ -70,8 +70,16 @@ func (r *Resolver) Build(target resolver.Target, cc resolver.ClientConn, opts re
 
 // start calls BuildCallback, and begins. CC waits meanwhile.
 func (r *Resolver) start(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (told bool, err error) {
-	r.building.Lock()
-	defer r.building.Unlock()
+	r.mu.Lock()
+	r.building++
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.building--; r.building == 0 {
+			r.built.Broadcast()
+		}
+	}()
 	r.BuildCallback(target, cc, opts)
 	return r.begin(cc)
 }
@@ -126,10 +134,11 @@ func (r *Resolver) tell(s resolver.State) (told bool, err error) {
 // CC returns the channel that the resolver was last built for. It waits for a Build that is under way, so
 // neither BuildCallback nor what the channel calls for its first state, such as its balancer, must call it. It panics if there was no Build, so that a test that forgot to dial fails.
 func (r *Resolver) CC() resolver.ClientConn {
-	r.building.Lock()
-	defer r.building.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for r.building > 0 {
+		r.built.Wait()
+	}
 	if r.cc == nil {
 		panic("Manual resolver instance has not yet been built.")
 	}
