@@ -124,14 +124,19 @@ func TestSleepingWriteHoldsNoClient(t *testing.T) {
 	v.shut()
 
 	ended := make(chan error)
-	brief, cancel := context.WithTimeout(ctx, time.Second) // long enough to begin to write
-	defer cancel()
-	go func() { ended <- call(brief, cc, "x") }()
+	cancelled, cancel := context.WithCancel(ctx)
+	go func() { ended <- call(cancelled, cc, "x") }()
 	within(t, v.begun, "Write")
-	if err := within(t, ended, "the end of the call that writes"); status.Code(err) != codes.DeadlineExceeded {
+	cancel()
+	if err := within(t, ended, "the end of the call that writes"); status.Code(err) != codes.Canceled {
+		t.Errorf("cancelled while it writes: %v", err)
+	}
+	brief, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	if err := call(brief, cc, "x"); status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("at its deadline: %v", err)
 	}
-	cancelled, cancel := context.WithCancel(ctx)
+	cancelled, cancel = context.WithCancel(ctx)
 	go func() { ended <- call(cancelled, cc, "x") }()
 	cancel()
 	if err := within(t, ended, "the end of a call that was cancelled"); status.Code(err) != codes.Canceled {

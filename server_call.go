@@ -377,6 +377,8 @@ func (s *Server) routerOf(accepted net.Conn) (rpcconfig.Router, *connDrain, erro
 	return r, d, err
 }
 
+var errContextLost = status.Error(codes.Internal, "the context that a tap or a stats handler has returned lacks the metadata of the RPC")
+
 // route asks the Router of the call's connection, if there is one, how to serve the call. The Router may be what authorizes
 // the call, so it is not looked for in ctx: a tap or a stats handler may have made that of another context.
 func (s *Server) route(ctx context.Context, st servedCall, m *method) (context.Context, error) {
@@ -386,6 +388,9 @@ func (s *Server) route(ctx context.Context, st servedCall, m *method) (context.C
 	r := rpcconfig.RouterOf(st.Context())
 	if r == nil {
 		return ctx, nil
+	}
+	if _, ok := metadata.FromIncomingContext(ctx); !ok { // what the Router decides by
+		return nil, errContextLost
 	}
 	return r.Route(ctx, m.full)
 }

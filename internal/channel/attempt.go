@@ -171,8 +171,8 @@ func (a *Attempt) Judge(ctx context.Context, s *retry.State, err error) retry.Ve
 		f.Final = a.barred == dropped || ctx.Err() != nil // otherwise the status code alone decides
 	default:
 		f.Unprocessed = a.Stream.Unprocessed()
-		// A server that ends the RPC with OK, but without the reply that err misses, has served it.
-		f.Final = a.Stream.GotHeaders() || a.Stream.GotTrailers() && a.Stream.Status() == nil
+		f.Final = a.Stream.GotHeaders()
+		f.Served = a.Stream.GotTrailers() && a.Stream.Status() == nil
 		if (s.Policy != nil || s.Throttle != nil) && !f.Unprocessed && !f.Final {
 			f.Pushback = retry.PushbackIn(a.Stream.Trailer())
 		}

@@ -79,7 +79,9 @@ type Failure struct {
 	Unsent, Unprocessed bool
 	// Final means that no other attempt may follow: the response headers came, the balancer dropped
 	// the RPC, or the RPC's context ended.
-	Final    bool
+	Final bool
+	// Served means that the server ended the RPC with OK, but without the reply that it owed. No other attempt may follow.
+	Served   bool
 	Pushback Pushback
 
 	random func() float64 // nil: rand.Float64
@@ -94,7 +96,7 @@ func (s *State) Decide(f Failure) Verdict {
 		return Verdict{Retry: true, Transparent: true}
 	case f.Final:
 		return Verdict{}
-	case s.Policy == nil:
+	case s.Policy == nil || f.Served:
 		if f.Pushback.Never { // it counts for the channel, whatever the RPC's policy
 			s.Throttle.Failed()
 		}

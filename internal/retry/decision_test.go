@@ -109,3 +109,25 @@ func TestDelay(t *testing.T) {
 		t.Errorf("after many retries: %v", got)
 	}
 }
+
+// TestPushbackCounts: a pushback that forbids retries counts for the channel where the RPC would not be retried anyway: it
+// has no policy, or the server has served it.
+func TestPushbackCounts(t *testing.T) {
+	policy := &serviceconfig.RetryPolicy{RetryableStatusCodes: map[codes.Code]bool{codes.Internal: true}}
+	for name, s := range map[string]State{"no policy": {}, "served": {Policy: policy, Attempts: 3}} {
+		s.Throttle = NewThrottle(&serviceconfig.RetryThrottling{MaxTokens: 4, TokenRatio: 0.1})
+		f := Failure{Status: status.New(codes.Internal, ""), Served: name == "served"}
+		if v := s.Decide(f); v != (Verdict{}) || s.Throttle.Throttled() {
+			t.Errorf("%s: %+v", name, v)
+		}
+		f.Pushback = Pushback{Said: true, Never: true}
+		for range 2 {
+			if v := s.Decide(f); v != (Verdict{}) {
+				t.Errorf("%s: %+v", name, v)
+			}
+		}
+		if !s.Throttle.Throttled() {
+			t.Errorf("%s: the pushbacks do not count", name)
+		}
+	}
+}

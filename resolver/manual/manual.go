@@ -23,7 +23,7 @@ type Resolver struct {
 	mu       sync.Mutex // never held while the channel or a callback runs
 	cc       resolver.ClientConn
 	last     *resolver.State // the state that the next Build passes to the channel; nil if there is none
-	building int             // calls of Build that have not returned: CC waits for them
+	building int             // calls of Build that have not passed on a state: CC waits for them
 	built    sync.Cond       // signalled when building has become 0
 
 	// BuildCallback is called at the start of Build.
@@ -40,15 +40,13 @@ type Resolver struct {
 // NewBuilderWithScheme returns a resolver for the scheme. It is not registered: pass it to
 // grpc.WithResolvers or to resolver.Register.
 func NewBuilderWithScheme(scheme string) *Resolver {
-	r := &Resolver{
+	return &Resolver{
 		scheme:              scheme,
 		BuildCallback:       func(resolver.Target, resolver.ClientConn, resolver.BuildOptions) {},
 		CloseCallback:       func() {},
 		ResolveNowCallback:  func(resolver.ResolveNowOptions) {},
 		UpdateStateCallback: func(error) {},
 	}
-	r.built.L = &r.mu
-	return r
 }
 
 // InitialState sets the state that a channel gets when the resolver is built for it. Without it,
@@ -60,7 +58,8 @@ func (r *Resolver) InitialState(s resolver.State) {
 }
 
 // Build makes r the resolver of the channel, and passes the initial or last state to the channel. A
-// channel that leaves idle mode calls Build again.
+// channel that leaves idle mode calls Build again. Code that the channel calls while it gets a state
+// must not wait for another channel of the same resolver.
 func (r *Resolver) Build(target resolver.Target, cc resolver.ClientConn, opts resolver.BuildOptions) (resolver.Resolver, error) {
 	if told, err := r.start(target, cc, opts); told {
 		go r.UpdateStateCallback(err)
@@ -136,6 +135,7 @@ func (r *Resolver) tell(s resolver.State) (told bool, err error) {
 func (r *Resolver) CC() resolver.ClientConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.built.L = &r.mu
 	for r.building > 0 {
 		r.built.Wait()
 	}
