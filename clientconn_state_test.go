@@ -195,14 +195,28 @@ func TestIdleTimeout(t *testing.T) {
 
 // slowAsked is a builder, and the resolver that it builds, whose ResolveNow takes half a second.
 type slowAsked struct {
+	asked chan struct{}
+
+	mu     sync.Mutex
 	events []string
-	asked  chan struct{}
+}
+
+func (s *slowAsked) add(event string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, event)
+}
+
+func (s *slowAsked) seen() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events)
 }
 
 func (*slowAsked) Scheme() string { return "slow" }
 
 func (s *slowAsked) Build(_ resolver.Target, cc resolver.ClientConn, _ resolver.BuildOptions) (resolver.Resolver, error) {
-	s.events = append(s.events, "build")
+	s.add("build")
 	return s, cc.UpdateState(addressState("nobody:1"))
 }
 
@@ -211,7 +225,7 @@ func (s *slowAsked) ResolveNow(resolver.ResolveNowOptions) {
 	time.Sleep(time.Second / 2)
 }
 
-func (s *slowAsked) Close() { s.events = append(s.events, "close") }
+func (s *slowAsked) Close() { s.add("close") }
 
 // TestIdleClosesFirst: what a channel gives up as it goes idle is closed before it builds another resolver, and before its
 // Close returns.
@@ -221,7 +235,11 @@ func TestIdleClosesFirst(t *testing.T) {
 		next func(*ClientConn)
 		want []string
 	}{
-		{"Connect", (*ClientConn).Connect, []string{"build", "close", "build"}},
+		{"Connect", func(cc *ClientConn) {
+			cc.Connect() // does not wait
+			time.Sleep(600 * time.Millisecond)
+			synctest.Wait()
+		}, []string{"build", "close", "build"}},
 		{"Close", func(cc *ClientConn) { cc.Close() }, []string{"build", "close"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -239,8 +257,8 @@ func TestIdleClosesFirst(t *testing.T) {
 					t.Fatalf("the channel is %v", got)
 				}
 				tt.next(cc)
-				if !slices.Equal(s.events, tt.want) {
-					t.Errorf("%q, want %q", s.events, tt.want)
+				if got := s.seen(); !slices.Equal(got, tt.want) {
+					t.Errorf("%q, want %q", got, tt.want)
 				}
 				time.Sleep(time.Minute)
 			})
