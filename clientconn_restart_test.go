@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 )
@@ -36,11 +36,7 @@ func newRestartable(t *testing.T) *restartable {
 }
 
 func (r *restartable) start() {
-	lis, err := net.Listen("tcp", r.addr)
-	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); { // another test may have the port
-		<-time.After(10 * time.Millisecond)
-		lis, err = net.Listen("tcp", r.addr)
-	}
+	lis, err := testutils.ListenAgain(r.addr)
 	if err != nil {
 		r.t.Error(err)
 		return

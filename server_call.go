@@ -97,30 +97,27 @@ func (s *Server) serveCall(st serverCall) {
 // the stream. It serves all other calls to their end, and returns nil.
 func (s *Server) begin(st serverCall) *serverStream {
 	var free func()
-	tapped := false
+	tapped, bound := false, false
 	defer func() {
-		if tapped {
-			return
-		}
-		if free != nil {
+		if !bound && free != nil {
 			free()
 		}
-		answerExited(st)
+		if !tapped {
+			answerExited(st)
+		}
 	}()
 	var ctx context.Context
 	ctx, free = withinConn(st)
 	ctx, err := s.tap(ctx, st)
 	tapped = true
 	if err != nil {
-		if free != nil {
-			free()
-		}
 		s.opts.limits.leave(st)
 		_ = st.Finish(status.Convert(err)) // an error can be reported to nobody
 		return nil
 	}
 	if own := st.Context(); free != nil || ctx != own && ctx.Done() != own.Done() { // it may end first
 		st.(boundCall).Bind(ctx, free)
+		bound = true
 	}
 	if s.opts.labelGoroutines {
 		ctx = labelGoroutine(ctx, st.Method())

@@ -190,10 +190,10 @@ func (ch *Channel) enterIdle() {
 	})
 }
 
-// leaveIdle builds the resolver and the balancer, once those before are closed: they may be the same, or share what
-// they close. If the resolver can't be built, the channel acts
-// as if it had been built and had reported the error. If Build panics or ends its goroutine, the
-// channel stays idle, as the program may recover.
+// leaveIdle builds the resolver and the balancer, once those before are closed: they may be the same, or
+// share what they close. If the resolver can't be built, the channel acts as if it had been built and had
+// reported the error. If Build panics or ends its goroutine, the channel stays idle, as the program may
+// recover.
 func (ch *Channel) leaveIdle() error {
 	ch.mu.Lock()
 	if ch.closed || ch.resolver != nil {

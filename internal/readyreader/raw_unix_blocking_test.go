@@ -30,6 +30,18 @@ func block(t testing.TB, conn any) {
 	}
 }
 
+// blocking returns a socket in blocking mode. A call that waits for its peer fails the test.
+func blocking(t testing.TB, network string) net.Conn {
+	self, peer := connPair(t, network)
+	block(t, self)
+	watchdog := time.AfterFunc(10*time.Second, func() {
+		t.Error("a try waits")
+		peer.Close()
+	})
+	t.Cleanup(func() { watchdog.Stop() })
+	return self
+}
+
 // meters is a wrapper that reads and writes by itself.
 type meters struct{ net.Conn }
 
@@ -39,14 +51,7 @@ func (m meters) Write(p []byte) (int, error) { return m.Conn.Write(p) }
 // TestBlockingSocketBelow: a look for input below a wrapper does not wait either.
 func TestBlockingSocketBelow(t *testing.T) {
 	forEachNetwork(t, func(t *testing.T, network string) {
-		self, peer := connPair(t, network)
-		block(t, self)
-		s := NewSocket(meters{self})
-		watchdog := time.AfterFunc(10*time.Second, func() {
-			t.Error("a try waits")
-			peer.Close()
-		})
-		defer watchdog.Stop()
+		s := NewSocket(meters{blocking(t, network)})
 		if n, err := s.TryReadInto(make([]byte, 8)); n != 0 || err != ErrWouldBlock {
 			t.Errorf("try to read: %d, %v", n, err)
 		}
@@ -55,14 +60,7 @@ func TestBlockingSocketBelow(t *testing.T) {
 
 func TestBlockingSocket(t *testing.T) {
 	forEachNetwork(t, func(t *testing.T, network string) {
-		self, peer := connPair(t, network)
-		block(t, self)
-		r := rawReaderFor(t, self)
-		watchdog := time.AfterFunc(10*time.Second, func() {
-			t.Error("a try waits")
-			peer.Close()
-		})
-		defer watchdog.Stop()
+		r := rawReaderFor(t, blocking(t, network))
 		if n, err := r.TryReadInto(make([]byte, 8)); n != 0 || err != ErrWouldBlock {
 			t.Errorf("try to read: %d, %v", n, err)
 		}

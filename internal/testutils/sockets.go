@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // Listen listens on "tcp" at a free port of the loopback interface, or on "unix" at a path
@@ -30,6 +31,18 @@ func ListenOn(t testing.TB, network string) net.Listener {
 		t.Skipf("no %s sockets on this system", network)
 	}
 	return l
+}
+
+// ListenAgain listens at a TCP address that was given back before. Another process may have got its port
+// meanwhile: ListenAgain waits half a minute for that to end, which nobody tells.
+func ListenAgain(addr string) (lis net.Listener, err error) {
+	for range 3000 {
+		if lis, err = net.Listen("tcp", addr); err == nil {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	return lis, err
 }
 
 // listen returns nil if the system has no such sockets.

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net/http"
@@ -47,5 +48,36 @@ func TestHandlerQuotesLittle(t *testing.T) {
 		if n := w.Body.Len(); n > 1500 {
 			t.Errorf("%s: a body of %d bytes", name, n)
 		}
+	}
+}
+
+// countedContext counts who waits for its end.
+type countedContext struct {
+	context.Context
+	done    chan struct{}
+	waiting int
+}
+
+func (c *countedContext) Done() <-chan struct{} { return c.done }
+
+func (c *countedContext) AfterFunc(func()) (stop func() bool) {
+	c.waiting++
+	return func() bool { c.waiting--; return true }
+}
+
+// TestHandlerLeavesProgramsContext: a call keeps nothing at a context of the program's that outlives it.
+func TestHandlerLeavesProgramsContext(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "/s/m", nil)
+	r.ProtoMajor = 2
+	r.Header.Set("Content-Type", "application/grpc")
+	s := NewHandlerStream(httptest.NewRecorder(), r, &ServerHost{ServerConfig: &ServerConfig{}})
+	program := &countedContext{Context: context.Background(), done: make(chan struct{})}
+	s.Derive(func(context.Context) context.Context { return program })
+	if program.waiting != 1 {
+		t.Errorf("%d wait for its end, want the call", program.waiting)
+	}
+	s.Release()
+	if program.waiting != 0 {
+		t.Errorf("%d wait for its end after the call", program.waiting)
 	}
 }

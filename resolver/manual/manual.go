@@ -130,8 +130,9 @@ func (r *Resolver) tell(s resolver.State) (told bool, err error) {
 	return true, cc.UpdateState(s)
 }
 
-// CC returns the channel that the resolver was last built for. It waits for a Build that is under way, so
-// neither BuildCallback nor what the channel calls for its first state, such as its balancer, must call it. It panics if there was no Build, so that a test that forgot to dial fails.
+// CC returns the channel that the resolver was last built for. It waits for a Build that is under way,
+// so neither BuildCallback nor what the channel calls for its first state, such as its balancer, may
+// call it. It panics if there was no Build, so that a test that forgot to dial fails.
 func (r *Resolver) CC() resolver.ClientConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +27,7 @@ import (
 	serverv3 "github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/internal/leakcheck"
+	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/xds/bootstrap"
 	"google.golang.org/grpc/internal/xds/xdsclient"
 	"google.golang.org/grpc/metadata"
@@ -81,11 +81,7 @@ func newPlane(t *testing.T, options ...grpc.ServerOption) *plane {
 // start serves on the address that it had before.
 func (p *plane) start() {
 	p.t.Helper()
-	lis, err := net.Listen("tcp", p.address)
-	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); { // another test may have the port
-		<-time.After(10 * time.Millisecond)
-		lis, err = net.Listen("tcp", p.address)
-	}
+	lis, err := testutils.ListenAgain(p.address)
 	if err != nil {
 		p.t.Fatal(err)
 	}
