@@ -221,3 +221,23 @@ func TestServerTapLate(t *testing.T) {
 		}
 	}
 }
+
+// lateContext is a context whose deadline has passed, and whose timer is late.
+type lateContext struct{ context.Context }
+
+func (lateContext) Deadline() (time.Time, bool) { return time.Now().Add(-time.Microsecond), true }
+
+// TestServerLateConnContext: no handler runs for an RPC that comes between a deadline that TagConn has given its
+// connection and the timer of that.
+func TestServerLateConnContext(t *testing.T) {
+	late := StatsHandler(connTagger{tag: func(ctx context.Context) context.Context {
+		ctx, cancel := context.WithCancel(ctx)
+		t.Cleanup(cancel)
+		return lateContext{ctx}
+	}})
+	for name, s := range map[string]*testServer{"alone": serve(t, newEcho(), late), "behind net/http": serveHTTP(t, newEcho(), late)} {
+		t.Run(name, func(t *testing.T) {
+			connect(t, s).unary(t.Context(), "x").wantStatus(t, codes.DeadlineExceeded, "context deadline exceeded")
+		})
+	}
+}

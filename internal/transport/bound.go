@@ -4,6 +4,7 @@ package transport
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc/status"
 )
@@ -16,6 +17,17 @@ type bound struct {
 	stop func() bool // keeps Context from waking the receiver; nil: it does not do that
 	free func()      // lets go of what Context holds; nil: nothing
 	over error       // how Context ended, with a status; nil: it has not. ServerStream.mu guards it
+}
+
+// ctxOver returns why ctx has ended. It has once its deadline has passed, also if its timer is late.
+func ctxOver(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if at, bounded := ctx.Deadline(); bounded && !time.Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // done is closed when the context has ended. b may be nil.

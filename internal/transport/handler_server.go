@@ -251,7 +251,7 @@ func (s *HandlerStream) ConnErr() error {
 	if s.derived == nil {
 		return nil
 	}
-	return s.ctx.Err()
+	return ctxOver(s.ctx.Context)
 }
 
 // Method returns the full method name, "/package.Service/Method".

@@ -62,7 +62,7 @@ func (s *ServerStream) ConnContext() context.Context {
 }
 
 // ConnErr returns an error if the context of the call's connection has ended.
-func (s *ServerStream) ConnErr() error { return s.server.special.ctx.Err() }
+func (s *ServerStream) ConnErr() error { return ctxOver(s.server.special.ctx) }
 
 // Context returns the context of the connection, which has the values that stats handlers put there.
 func (s *Server) Context() context.Context { return s.special.ctx }

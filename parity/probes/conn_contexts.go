@@ -108,7 +108,7 @@ func connContextProbes() (out []probe.Probe) {
 	for _, e := range []connEnd{
 		{"cancelled", context.WithCancel},
 		{"with a deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 300*time.Millisecond)
+			return context.WithTimeout(ctx, time.Second)
 		}},
 	} {
 		for _, h := range handlers {
