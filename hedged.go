@@ -164,6 +164,7 @@ func newLeg(r *clientCall, n int) *leg {
 	l := &leg{clientCall: *r, attempt: &attempt{}}
 	l.retry, l.throttle, l.onCommit = r.retry.Leg(n), r.retry.Throttle, nil
 	l.waited, l.beside = r.waited && n == 0, n > 0
+	l.info.identity.Hedged = true
 	call := *r.call
 	call.Auth, call.Picked = nil, nil
 	l.call = &call

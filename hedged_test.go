@@ -5,6 +5,7 @@ package grpc
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -385,5 +386,50 @@ func TestHedgingConfigs(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", config, err, want)
 		}
+	}
+}
+
+// stuckToken is a token that the second attempt of an RPC waits for, whatever its context says.
+type stuckToken struct {
+	token
+	asked          atomic.Int32
+	stuck, release chan struct{}
+}
+
+func (s *stuckToken) GetRequestMetadata(ctx context.Context, uri ...string) (map[string]string, error) {
+	if s.asked.Add(1) == 2 {
+		close(s.stuck)
+		<-s.release
+	}
+	return s.token.GetRequestMetadata(ctx, uri...)
+}
+
+// TestHedgingLeavesStuckCredentials: an RPC that has its answer does not wait for the credentials of another attempt,
+// and a stream does not, either. All attempts have ended when it ends.
+func TestHedgingLeavesStuckCredentials(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		creds := &stuckToken{stuck: make(chan struct{}), release: make(chan struct{})}
+		e := newEcho()
+		e.unary = func(_ context.Context, m *text) (*text, error) { <-creds.stuck; return m, nil }
+		e.stream = func(ServerStream) error { <-creds.stuck; return nil }
+		c := &attemptCounter{}
+		cc := newTestClient(t, serve(t, e).addr, WithStatsHandler(c), WithPerRPCCredentials(creds),
+			WithDefaultServiceConfig(hedging(2, "0.001s", "", "")))
+		var err error
+		if stream {
+			var st ClientStream
+			if st, err = cc.NewStream(testContext(t), bidiStream, bidiMethod); err == nil {
+				if err = st.RecvMsg(new(text)); err == io.EOF {
+					err = nil
+				}
+			}
+		} else {
+			err = call(testContext(t), cc, "x")
+		}
+		if err != nil {
+			t.Errorf("stream %t: %v", stream, err)
+		}
+		c.wantAllEnded(t, fmt.Sprintf("stream %t", stream), cc)
+		close(creds.release)
 	}
 }

@@ -20,6 +20,8 @@ type Identity struct {
 	// Creds are the program's and Added an rpcconfig.Interceptor's. The channel's are used in
 	// addition. nil means none.
 	Creds, Added credentials.PerRPCCredentials
+	// Hedged says that the RPC may have its answer elsewhere. It waits for credentials no longer than its context lasts.
+	Hedged bool
 }
 
 // Address sets the request's :authority and adds its credentials. The caller calls it after Pick or
@@ -37,6 +39,9 @@ func (a *Attempt) Address(ctx context.Context, call *transport.Call, id *Identit
 	}
 	if len(a.Link.sub.ch.opts.PerRPC) == 0 && id.Creds == nil && id.Added == nil && a.Link.bundled == nil {
 		return nil
+	}
+	if id.Hedged {
+		return a.addCredentialsWithin(ctx, call, id)
 	}
 	return a.addCredentials(ctx, call, id)
 }
@@ -58,6 +63,24 @@ func mayStandFor(info credentials.AuthInfo, authority string) error {
 		return status.Errorf(codes.Unavailable, "failed to validate authority %q : %v", authority, err)
 	}
 	return nil
+}
+
+// addCredentialsWithin does what addCredentials does, and returns once ctx has ended: credentials may ignore their
+// context. They have a call of their own, as they may return later.
+func (a *Attempt) addCredentialsWithin(ctx context.Context, call *transport.Call, id *Identity) error {
+	own, added := *call, make(chan error, 1)
+	go func() {
+		err := status.Error(codes.Internal, errExited.Error())
+		defer func() { added <- err }() // also if they call runtime.Goexit
+		err = a.addCredentials(ctx, &own, id)
+	}()
+	select {
+	case err := <-added:
+		call.Auth = own.Auth
+		return err
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
 }
 
 func (a *Attempt) addCredentials(ctx context.Context, call *transport.Call, id *Identity) error {
