@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"context"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/retry"
-	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/internal/telemetry"
 	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/mem"
@@ -247,129 +245,6 @@ type attempt struct {
 
 // result returns how the attempt's stream ended. nil stands for OK.
 func (a *attempt) result() *status.Status { return a.Result(a.ctx) }
-
-// intercepted is an RPC for which the Selector chose an interceptor.
-type intercepted struct {
-	cs     *clientStream
-	choice rpcconfig.Choice
-	unary  bool
-	open   bool // next succeeded; written before the call of next that is counted settles
-
-	mu      sync.Mutex
-	pending int   // calls that may still begin the RPC: Begin, and those that Later has announced
-	begun   bool  // next was called, or will not be
-	err     error // the first error of the calls
-}
-
-// intercept begins an RPC through the interceptor that the Selector chose for it.
-func intercept(cs *clientStream, choice rpcconfig.Choice, unary bool) (ClientStream, error) {
-	in := &intercepted{cs: cs, choice: choice, unary: unary, pending: 1}
-	rpc := rpcconfig.RPC{Method: cs.call.Method, ClientStreams: cs.desc.ClientStreams, ServerStreams: cs.desc.ServerStreams, Later: in.later}
-	ctx := cs.ctx
-	if rpcconfig.CredentialsOf(ctx) != nil { // those of another RPC, whose stream has this context
-		ctx = rpcconfig.WithCredentials(ctx, nil)
-	}
-	st, err := choice.Interceptor.Begin(ctx, rpc, in.next)
-	in.settle(err, false)
-	if err != nil {
-		return nil, channel.AsStatus(err)
-	}
-	return st, nil
-}
-
-// later implements rpcconfig.RPC.Later.
-func (in *intercepted) later(next rpcconfig.Next) rpcconfig.Next {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.pending++
-	return func(ctx context.Context) (rpcconfig.Stream, error) {
-		st, err := next(ctx)
-		in.settle(err, !in.unary)
-		return st, err
-	}
-}
-
-// settle is called when one of the pending calls has returned. After the last of them it ends the RPC if an
-// interceptor answers it, or if one has failed since the RPC began. seen says that the program has the stream,
-// which waits for the interceptor that the call was of: OnFinish functions may use it, so they must not be waited for.
-func (in *intercepted) settle(err error, seen bool) {
-	in.mu.Lock()
-	in.pending--
-	if in.err == nil {
-		in.err = err
-	}
-	last, begun := in.pending == 0, in.begun
-	in.begun = in.begun || last
-	err = in.err
-	in.mu.Unlock()
-	switch {
-	case !last:
-	case !begun:
-		in.cs.apart.Store(seen)
-		in.cs.answered(err)
-	case in.open && err != nil:
-		in.cs.apart.Store(seen)
-		in.cs.abort(channel.AsStatus(err))
-	}
-}
-
-var errBegunTwice = status.Error(codes.Internal, "grpc: an interceptor of one RPC began it again")
-
-// next begins the RPC itself.
-func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
-	in.mu.Lock()
-	begun := in.begun
-	in.begun = true
-	in.mu.Unlock()
-	if begun {
-		return nil, errBegunTwice
-	}
-	in.cs.goOn(ctx)
-	in.cs.info.identity.Added = rpcconfig.CredentialsOf(ctx)
-	st, err := in.cs.open(&in.choice.Method)
-	in.open = err == nil
-	return st, err
-}
-
-// interceptUnary is the rest of invoke for an RPC, r, with an interceptor that the Selector chose.
-// The interceptor sees the RPC as a stream.
-func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error {
-	returned, cs := false, &clientStream{clientCall: r}
-	cs.desc = &StreamDesc{}
-	st, err := intercept(cs, choice, true)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if !returned { // code of the program panicked, which may be recovered above
-			cs.abort(errUnreturned)
-		}
-	}()
-	err = st.SendMsg(req)
-	if err == nil || err == io.EOF {
-		if err = st.RecvMsg(reply); err == io.EOF { // the end of a stream is no status
-			err = errNoReply
-		}
-		cs.metadataOf(st)
-	}
-	returned = true
-	return err
-}
-
-// metadataOf stores the metadata of st, which the interceptor may have changed, where the options
-// Header and Trailer point. The RPC must be over.
-func (cs *clientStream) metadataOf(st ClientStream) {
-	for _, o := range cs.opts {
-		switch o := o.(type) {
-		case HeaderCallOption:
-			if md, err := st.Header(); err == nil {
-				*o.HeaderAddr = md
-			}
-		case TrailerCallOption:
-			*o.TrailerAddr = st.Trailer()
-		}
-	}
-}
 
 // Code returns the code of err.
 //

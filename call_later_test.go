@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -21,7 +22,7 @@ type deciding struct {
 }
 
 func (d *deciding) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(context.Context) (rpcconfig.Stream, error)) (rpcconfig.Stream, error) {
-	s := &decided{begun: make(chan struct{})}
+	s := &decided{begun: make(chan struct{}), err: errUnreturned}
 	next = rpc.Later(next)
 	go func() {
 		defer close(s.begun)
@@ -139,18 +140,74 @@ func TestInterceptorsDecideLater(t *testing.T) {
 	}
 }
 
+// endingFilter is an Interceptor that ends the RPC's context, and says with which status.
+type endingFilter struct{ err error }
+
+func (f endingFilter) Begin(ctx context.Context, _ rpcconfig.RPC, next rpcconfig.Next) (rpcconfig.Stream, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	end(rpcconfig.EndWith(f.err))
+	return next(ctx)
+}
+
+// endingLater does so once the program has sent a message.
+type endingLater struct{ err error }
+
+func (f endingLater) Begin(ctx context.Context, _ rpcconfig.RPC, next rpcconfig.Next) (rpcconfig.Stream, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	st, err := next(ctx)
+	return &endsAtSend{st, func() { end(rpcconfig.EndWith(f.err)) }}, err
+}
+
+type endsAtSend struct {
+	rpcconfig.Stream
+	end func()
+}
+
+func (s *endsAtSend) SendMsg(m any) error {
+	s.end()
+	return s.Stream.SendMsg(m)
+}
+
+// TestInterceptorEndsContext: an RPC ends for everybody with the status that an interceptor gives the end of its context,
+// and no attempt is made for a context that has ended.
+func TestInterceptorEndsContext(t *testing.T) {
+	denied := status.Error(codes.PermissionDenied, "denied")
+	for name, f := range map[string]rpcconfig.Interceptor{"before": endingFilter{denied}, "later": endingLater{denied}} {
+		for _, method := range []string{unaryMethod, bidiMethod} {
+			watch := &attemptCounter{}
+			cc, _ := selecting(t, serving(t), func(context.Context, string) (rpcconfig.Choice, error) {
+				return rpcconfig.Choice{Interceptor: f}, nil
+			}, WithStatsHandler(watch))
+			ends, begin := make(chan error, 9), make(chan struct{})
+			_ = lateRPC(testContext(t), cc, method, begin, OnFinish(func(err error) { ends <- err }))
+			if err := within(t, ends, "OnFinish"); status.Code(err) != codes.PermissionDenied || len(ends) != 0 {
+				t.Errorf("%s, %s: OnFinish is told %v", name, method, err)
+			}
+			watch.mu.Lock()
+			if want := map[string]int{"before": 0, "later": 1}[name]; watch.began != want || len(watch.ends) != want || want > 0 && watch.ends[0] != codes.PermissionDenied {
+				t.Errorf("%s, %s: %d attempts, which end with %v", name, method, watch.began, watch.ends)
+			}
+			watch.mu.Unlock()
+		}
+	}
+}
+
 // TestOnFinishAsksStreamBegunLater: an OnFinish function may use the stream, also if an interceptor behind one that begins
 // the RPC later ends it.
 func TestOnFinishAsksStreamBegunLater(t *testing.T) {
 	s := serving(t)
-	fault := status.Error(codes.Aborted, "fault")
+	fault, denied := status.Error(codes.Aborted, "fault"), status.Error(codes.PermissionDenied, "no token")
 	for name, tt := range map[string]struct {
 		last rpcconfig.Interceptor
 		want error
+		opt  CallOption
 	}{
-		"fails before": {&filter{before: fault}, fault},
-		"fails after":  {&filter{after: fault}, fault},
-		"answers":      {selfEnding{}, io.EOF},
+		"fails before":      {&filter{before: fault}, fault, EmptyCallOption{}},
+		"fails after":       {&filter{after: fault}, fault, EmptyCallOption{}},
+		"answers":           {selfEnding{}, io.EOF, EmptyCallOption{}},
+		"fails to begin":    {&filter{}, denied, PerRPCCredentials(failingToken{denied})},
+		"credentials exit":  {&filter{}, errUnreturned, PerRPCCredentials(exitingToken{exit: runtime.Goexit})},
+		"ended by a filter": {endingFilter{fault}, fault, EmptyCallOption{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			begin, asked := make(chan struct{}), make(chan error, 1)
@@ -158,7 +215,7 @@ func TestOnFinishAsksStreamBegunLater(t *testing.T) {
 				return rpcconfig.Choice{Interceptor: rpcconfig.Chain(&deciding{decide: begin}, tt.last)}, nil
 			})
 			var st ClientStream
-			st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod, OnFinish(func(error) {
+			st, err := cc.NewStream(testContext(t), bidiStream, bidiMethod, tt.opt, OnFinish(func(error) {
 				_, _ = st.Header()
 				_, _ = st.Trailer(), st.Context()
 				asked <- st.RecvMsg(new(text))
@@ -167,7 +224,7 @@ func TestOnFinishAsksStreamBegunLater(t *testing.T) {
 				t.Fatal(err)
 			}
 			close(begin)
-			if err := within(t, asked, "an OnFinish function that asks the stream"); !errors.Is(err, tt.want) {
+			if err := within(t, asked, "an OnFinish function that asks the stream"); !errors.Is(err, tt.want) && status.Code(err) != status.Code(tt.want) {
 				t.Error(err)
 			}
 		})

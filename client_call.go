@@ -44,8 +44,22 @@ type clientCall struct {
 }
 
 // enter counts the RPC, and gets its configuration from the channel. The error is a status. The
-// caller must call finish afterwards, also after an error.
+// caller must call finish afterwards, also after an error. If a resolver or a balancer of the program leaves the RPC, by
+// a panic or runtime.Goexit, enter ends it.
 func (r *clientCall) enter(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {
+	returned := false
+	defer func() {
+		if !returned {
+			r.finish(nil, errUnreturned)
+		}
+	}()
+	c, err := r.configure(ctx, cc, method, opts)
+	returned = true
+	return c, err
+}
+
+// configure is enter without the care for panics.
+func (r *clientCall) configure(ctx context.Context, cc *ClientConn, method string, opts []CallOption) (rpcconfig.Choice, error) {
 	r.cc, r.ctx, r.opts = cc, ctx, opts
 	r.info.reset()
 	r.call.Method = method
@@ -261,6 +275,12 @@ func (r *clientCall) tellCommit() {
 // there is one. The transport owns the payload from this call on, also if start fails. The error is a
 // status.
 func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) error {
+	given := false
+	defer func() {
+		if !given && first != nil { // also if code of the program panics
+			first.Data.Free()
+		}
+	}()
 	a.ctx = r.ctx
 	if r.fixed == nil && (len(r.stats) > 0 || len(r.cc.opts.telemetry) > 0) {
 		r.tellBegin(a, r.attemptInfo())
@@ -273,12 +293,10 @@ func (r *clientCall) start(a *attempt, first *transport.Payload, last bool) erro
 		err = a.Address(a.ctx, r.call, &r.info.identity)
 	}
 	if err != nil {
-		if first != nil {
-			first.Data.Free()
-		}
 		return err
 	}
 	r.call.PreviousAttempts = r.retry.Made()
+	given = true
 	if err := a.Open(a.ctx, r.call, first, last); err != nil {
 		return err
 	}
@@ -339,7 +357,12 @@ func (r *clientCall) end(a *attempt, err error) {
 // handler. It may be recovered above. a is the RPC's attempt, or nil if it has none yet.
 func (r *clientCall) exited(a *attempt) {
 	defer r.finish(a, errUnreturned) // also if a stats handler panics again
-	if a != nil && a.ctx != nil {    // it was begun
+	r.endExited(a)
+}
+
+// endExited ends the attempt of an RPC that was left.
+func (r *clientCall) endExited(a *attempt) {
+	if a != nil && a.ctx != nil { // it was begun
 		a.Fail(errUnreturned)
 		r.end(a, errUnreturned)
 	}

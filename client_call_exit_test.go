@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 )
@@ -118,6 +119,17 @@ func (s *exitingStats) want(t *testing.T, what string, n int) {
 	s.told = nil
 }
 
+// exitingToken is credentials that leave for good.
+type exitingToken struct {
+	failingToken
+	exit func()
+}
+
+func (e exitingToken) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	e.exit()
+	return nil, nil
+}
+
 // TestCallsThatExit: an RPC that a codec or a stats handler of the program leaves for good is over: stats handlers
 // are told, OnFinish functions run, and the RPC does not keep the channel from going idle.
 func TestCallsThatExit(t *testing.T) {
@@ -126,6 +138,7 @@ func TestCallsThatExit(t *testing.T) {
 	for name, exit := range exits {
 		for what, test := range map[string]struct {
 			codec  encoding.CodecV2 // nil: the usual one
+			creds  func()           // of credentials
 			stats  func()
 			stream bool
 			ends   int
@@ -134,6 +147,8 @@ func TestCallsThatExit(t *testing.T) {
 			"encoding":             {codec: exitingCodec{proto, exit, true}}, // before the first attempt
 			"stats handler":        {stats: exit, ends: 1},
 			"stats handler/stream": {stats: exit, stream: true, ends: 1},
+			"credentials":          {creds: exit, ends: 1}, // what leakcheck finds is the message's reference
+			"credentials/stream":   {creds: exit, stream: true, ends: 1},
 		} {
 			what = name + ", " + what
 			watch := &exitingStats{exit: test.stats}
@@ -142,6 +157,9 @@ func TestCallsThatExit(t *testing.T) {
 			opts := []CallOption{OnFinish(func(error) { finished++ })}
 			if test.codec != nil {
 				opts = append(opts, ForceCodecV2(test.codec))
+			}
+			if test.creds != nil {
+				opts = append(opts, PerRPCCredentials(exitingToken{exit: test.creds}))
 			}
 			left(t, what, func() {
 				if test.stream {
@@ -175,6 +193,86 @@ func TestInterceptedCallsThatExit(t *testing.T) {
 			})
 			if n := cc.channel.RPCs(); n != 0 || finished != 1 || len(commits) != 1 {
 				t.Errorf("%s: %d RPCs go on; OnFinish was called %d times, Committed %d", what, n, finished, len(commits))
+			}
+		}
+	}
+}
+
+// exitingFilter is an Interceptor that leaves for good, before or after it has begun the RPC, or has announced that it will.
+type exitingFilter struct {
+	exit func()
+	when string // "before", "after", "later"
+}
+
+func (f exitingFilter) Begin(ctx context.Context, rpc rpcconfig.RPC, next rpcconfig.Next) (rpcconfig.Stream, error) {
+	switch f.when {
+	case "after":
+		_, _ = next(ctx)
+	case "later":
+		next = rpc.Later(next)
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		defer func() { _, _ = next(ctx) }()
+	}
+	f.exit()
+	return nil, nil
+}
+
+// TestInterceptorsThatExit: so is one that an interceptor of the Selector leaves.
+func TestInterceptorsThatExit(t *testing.T) {
+	for name, exit := range exits {
+		for _, when := range []string{"before", "after", "later"} {
+			for _, stream := range []bool{false, true} {
+				what := fmt.Sprintf("%s, %s, stream %t", name, when, stream)
+				commits, finished := make(chan struct{}, 9), make(chan error, 9)
+				cc, _ := selecting(t, serving(t), func(context.Context, string) (rpcconfig.Choice, error) {
+					return rpcconfig.Choice{Interceptor: exitingFilter{exit, when}, Committed: func() { commits <- struct{}{} }}, nil
+				})
+				opt := OnFinish(func(err error) { finished <- err })
+				left(t, what, func() {
+					if stream {
+						_, _ = cc.NewStream(testContext(t), bidiStream, bidiMethod, opt)
+					} else {
+						_ = cc.Invoke(testContext(t), unaryMethod, &text{Value: "x"}, new(text), opt)
+					}
+				})
+				if err := within(t, finished, "OnFinish"); err == nil {
+					t.Errorf("%s: ends with success", what)
+				}
+				if n := cc.channel.RPCs(); len(finished) != 0 || len(commits) != 1 {
+					t.Errorf("%s: %d RPCs go on; OnFinish was called %d times more, Committed %d", what, n, len(finished), len(commits))
+				}
+			}
+		}
+	}
+}
+
+// exitingBuilder builds no resolver.
+type exitingBuilder struct{ exit func() }
+
+func (exitingBuilder) Scheme() string { return "exiting" }
+func (b exitingBuilder) Build(resolver.Target, resolver.ClientConn, resolver.BuildOptions) (resolver.Resolver, error) {
+	b.exit()
+	return nil, nil
+}
+
+// TestResolversThatExit: so is one that wakes the channel, whose resolver's Build leaves.
+func TestResolversThatExit(t *testing.T) {
+	for name, exit := range exits {
+		for _, stream := range []bool{false, true} {
+			what := fmt.Sprintf("%s, stream %t", name, stream)
+			cc := newTestClient(t, "exiting:///x", WithResolvers(exitingBuilder{exit}))
+			finished := 0
+			opt := OnFinish(func(error) { finished++ })
+			left(t, what, func() {
+				if stream {
+					_, _ = cc.NewStream(testContext(t), bidiStream, bidiMethod, opt)
+				} else {
+					_ = cc.Invoke(testContext(t), unaryMethod, &text{Value: "x"}, new(text), opt)
+				}
+			})
+			if n := cc.channel.RPCs(); n != 0 || finished != 1 {
+				t.Errorf("%s: %d RPCs go on; OnFinish was called %d times", what, n, finished)
 			}
 		}
 	}

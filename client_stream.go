@@ -101,7 +101,7 @@ func newStream(ctx context.Context, desc *StreamDesc, cc *ClientConn, method str
 		cs.clientCall.finish(nil, err)
 		return nil, err
 	case choice.Interceptor != nil:
-		return intercept(cs, choice, false)
+		return newIntercepted(cs, choice).begin(cs.ctx)
 	}
 	return cs.open(&choice.Method)
 }
@@ -122,7 +122,7 @@ func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *S
 func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	if err := cs.beginAttempts(config); err != nil {
 		defer cs.cancelOwn() // also if an OnFinish function panics
-		cs.clientCall.finish(cs.attempt, err)
+		cs.finishUnbegun(cs.attempt, err)
 		return nil, err
 	}
 	cs.own.begin()
@@ -150,7 +150,8 @@ func (cs *clientStream) beginAttempts(config *MethodConfig) error {
 	defer func() {
 		if !returned {
 			defer cs.cancelOwn()
-			cs.exited(cs.attempt)
+			defer cs.finishUnbegun(cs.attempt, errUnreturned) // also if a stats handler panics again
+			cs.endExited(cs.attempt)
 		}
 	}()
 	err := cs.begin(config)

@@ -7,12 +7,21 @@ import (
 	"io"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/status"
 )
 
 // contextDone ends the RPC when its context ends.
 func (cs *clientStream) contextDone() {
-	cs.abortFor(&abortion{status.FromContextError(cs.ctx.Err()).Err(), true})
+	cs.abortFor(&abortion{endOf(cs.own.parent), true})
+}
+
+// endOf returns how an RPC ends whose context, ctx, has ended: an interceptor may have said how.
+func endOf(ctx context.Context) error {
+	if err := rpcconfig.EndOf(ctx); err != nil {
+		return err
+	}
+	return status.FromContextError(ctx.Err()).Err()
 }
 
 // cancelled returns the status of an RPC whose context was cancelled before the RPC ended, and nil
@@ -32,7 +41,11 @@ func (cs *clientStream) cancelled() error {
 		}
 		return nil
 	}
-	cs.abortFor(&abortion{status.FromContextError(context.Canceled).Err(), true})
+	err := rpcconfig.EndOf(cs.own.parent)
+	if err == nil {
+		err = status.FromContextError(context.Canceled).Err()
+	}
+	cs.abortFor(&abortion{err, true})
 	cs.awaitEnd()
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -145,6 +158,10 @@ func (cs *clientStream) finishOnce(err error) bool {
 	}
 	if why := cs.aborted.Load(); why != nil && err != nil && !why.follows(err, cs.gotTrailers()) {
 		err = why.err
+	} else if status.Code(err) == codes.Canceled && !cs.gotTrailers() { // the transport may have seen it first
+		if end := rpcconfig.EndOf(cs.own.parent); end != nil {
+			err = end
+		}
 	}
 	cs.mu.Lock()
 	a, stop, first := cs.markLocked(err)
@@ -189,10 +206,11 @@ func (cs *clientStream) tellFinished(a *attempt, stop func() bool) {
 	cs.settle(a, err)
 }
 
-// answered ends an RPC that an interceptor has ended before it began.
-func (cs *clientStream) answered(err error) {
+// finishUnbegun ends an RPC that has not begun: an interceptor has ended it, or its attempts have failed. a is the last of
+// these, or nil if there was none.
+func (cs *clientStream) finishUnbegun(a *attempt, err error) {
 	defer cs.leave(err) // also if code of the program panics
-	cs.conclude(nil, err)
+	cs.conclude(a, err)
 }
 
 func (cs *clientStream) leave(err error) {

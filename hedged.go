@@ -4,7 +4,7 @@ package grpc
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/internal/hedge"
@@ -57,7 +57,12 @@ func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) 
 	h := &hedgedCall{clientCall: r, out: out, req: req, race: race, events: make(chan legEvent, 2*p.Attempts)}
 	if r.log != nil {
 		// Not before a leg has a stream: an RPC that none has opened is not logged.
-		h.logMessage = sync.OnceFunc(func() { r.logSent(out.sizes()) })
+		var logged atomic.Bool // not sync.Once, which makes a panic of runtime.Goexit in the log's sink
+		h.logMessage = func() {
+			if !logged.Swap(true) {
+				r.logSent(out.sizes())
+			}
+		}
 	}
 	defer h.leave()
 	h.send(0)
@@ -80,6 +85,8 @@ func runHedged(r *clientCall, out outMessage, req, reply any) (*attempt, error) 
 	w := h.winner
 	if err = w.err; err == nil {
 		err = w.receive(w.attempt, reply)
+	} else {
+		w.attempt.Fail(err) // a message may have come before the status
 	}
 	w.end(w.attempt, err)
 	return w.attempt, err
@@ -203,8 +210,8 @@ func (h *hedgedCall) take(e legEvent) {
 		h.failed = l
 		if l.err == nil { // its message came later than another one; its stream may still be open
 			l.err = errOutrun
-			l.attempt.Fail(l.err)
 		}
+		l.attempt.Fail(l.err) // also drops a message that came before a status
 		if h.winner != nil {
 			l.log = nil // the binary log has one response: the winner's
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/internal/serviceconfig"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
@@ -359,6 +361,58 @@ func TestHedgingResetsLateReply(t *testing.T) {
 		}
 		c.ends = nil
 		c.mu.Unlock()
+	}
+}
+
+// TestHedgingDropsReplyBeforeStatus: a message that comes before a status is dropped, whether the attempt counts or not: its
+// buffer goes back to the pool.
+func TestHedgingDropsReplyBeforeStatus(t *testing.T) {
+	e := newEcho()
+	e.stream = func(ss ServerStream) error {
+		if err := ss.SendMsg(&text{Value: strings.Repeat("x", 100_000)}); err != nil {
+			return err
+		}
+		return status.Error(codes.Unavailable, "after a message")
+	}
+	for _, nonFatal := range []string{"", `"UNAVAILABLE"`} {
+		pool := mem.NewTieredBufferPool(1<<10, 1<<20)
+		lent := &countedPool{BufferPool: pool}
+		cc := newTestClient(t, serve(t, e).addr, channelPool{pool: lent}, WithDefaultServiceConfig(hedging(2, "0.001s", nonFatal, "")))
+		err := cc.Invoke(testContext(t), bidiMethod, &text{Value: "x"}, new(text))
+		wantCode(t, "call", err, codes.Unavailable)
+		cc.Close()
+		lent.wantNone(t)
+	}
+}
+
+// countedPool counts the large buffers that are lent.
+type countedPool struct {
+	mem.BufferPool
+	large atomic.Int64
+}
+
+func (p *countedPool) Get(n int) *[]byte {
+	b := p.BufferPool.Get(n)
+	if cap(*b) > 16<<10 {
+		p.large.Add(1)
+	}
+	return b
+}
+
+func (p *countedPool) Put(b *[]byte) {
+	if cap(*b) > 16<<10 {
+		p.large.Add(-1)
+	}
+	p.BufferPool.Put(b)
+}
+
+func (p *countedPool) wantNone(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); p.large.Load() != 0; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Errorf("%d large buffers are lent", p.large.Load())
+			return
+		}
 	}
 }
 

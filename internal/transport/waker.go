@@ -104,8 +104,12 @@ func (w *waker) arm(r wakeReason) <-chan struct{} {
 // disarm is called after each arm, when the wait is over for whatever reason.
 func (w *waker) disarm() {
 	w.reason = wakeNone
+	b, ok := w.who.(chanWaiter)
+	if !ok { // call has replaced it
+		return
+	}
 	select {
-	case <-w.who.(chanWaiter): // a signal came together with another reason to wake
+	case <-b: // a signal came together with another reason to wake
 	default:
 	}
 }

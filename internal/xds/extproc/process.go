@@ -26,8 +26,8 @@ type process struct {
 	config *Config
 	rpc    rpcconfig.RPC
 	ctx    context.Context // the context of the RPC
-	cancel context.CancelFunc
-	forget func() // undoes the call of httpfilter.Memory.AtEnd
+	cancel func()          // ends ctx; the RPC ends with err if that is set. The caller must not hold mu
+	forget func()          // undoes the call of httpfilter.Memory.AtEnd
 
 	began time.Time
 	over  chan struct{} // closed when the process is over
@@ -68,7 +68,15 @@ func newProcess(ctx context.Context, f *filter, rpc rpcconfig.RPC) *process {
 		filter: f, config: f.config, rpc: rpc, mode: f.config.Mode, over: make(chan struct{}),
 		requests: newQueue(), responses: newQueue(), dialogue: newDialogue(),
 	}
-	p.ctx, p.cancel = context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	p.ctx = ctx
+	p.cancel = func() {
+		var cause error
+		if err := p.failure(); err != nil {
+			cause = rpcconfig.EndWith(err)
+		}
+		cancel(cause)
+	}
 	p.forget = f.memory.AtEnd(p.cancel)
 	p.mu.Lock()
 	defer p.mu.Unlock() // p.cancelled may be called at once

@@ -77,6 +77,16 @@ func (p *process) open() error {
 		return err
 	}
 	ctx, abort := p.config.Service.Context(p.nest(context.WithoutCancel(p.ctx)))
+	release := func() {
+		abort()
+		lease.Close()
+	}
+	receiving := false
+	defer func() {
+		if !receiving { // also if code of the program panics
+			release()
+		}
+	}()
 	p.mu.Lock()
 	p.abort = abort
 	over := p.isOver
@@ -86,15 +96,11 @@ func (p *process) open() error {
 	}
 	st, err := procv3.NewExternalProcessorClient(lease).Process(ctx)
 	if err != nil {
-		abort()
-		lease.Close()
 		return err
 	}
 	p.line.stream = st
-	p.startReceiving(st, func() {
-		abort()
-		lease.Close()
-	})
+	receiving = true
+	p.startReceiving(st, release)
 	return nil
 }
 

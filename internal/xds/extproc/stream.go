@@ -169,6 +169,12 @@ func (s *stream) passEnd() error {
 // pumpRequests sends the messages that the external processor has returned.
 func (s *stream) pumpRequests() {
 	defer close(s.sends.pumped)
+	done := false
+	defer func() {
+		if !done { // the program's codec or a stats handler has called runtime.Goexit
+			s.end(errLeft)
+		}
+	}()
 	returned := 0
 	for {
 		i, ok := s.requests.get()
@@ -194,6 +200,7 @@ func (s *stream) pumpRequests() {
 	if !s.sends.closed && s.failure() == nil && s.ctx.Err() == nil {
 		s.afterServer(returned)
 	}
+	done = true
 }
 
 func (s *stream) recordHalfClose() {

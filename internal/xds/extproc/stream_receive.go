@@ -195,6 +195,13 @@ func (s *stream) showTrailers(err error) error {
 func (s *stream) pumpResponses(template proto.Message) {
 	defer close(s.recvs.pumped)
 	defer s.responses.close()
+	defer func() {
+		if !s.recvs.ended { // the program's codec or a stats handler has called runtime.Goexit
+			s.process.end(errLeft)
+			s.recvs.ended, s.recvs.end = true, cmp.Or(s.failure(), errLeft)
+			s.finish()
+		}
+	}()
 	for {
 		m := template.ProtoReflect().New().Interface()
 		err := s.inner.RecvMsg(m)

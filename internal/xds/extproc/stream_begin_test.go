@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package extproc
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+// leaving is an RPC whose code of the program ends the goroutine that sends or receives.
+type leaving struct{ counted }
+
+func (leaving) SendMsg(any) error {
+	runtime.Goexit()
+	return nil
+}
+
+func (leaving) RecvMsg(any) error {
+	runtime.Goexit()
+	return nil
+}
+
+// TestLeftAtTheBeginning: credentials, a picker or a stats handler may end the goroutine that begins the RPC. The
+// program's methods do not wait for that goroutine, and RecvMsg says how the RPC ended.
+func TestLeftAtTheBeginning(t *testing.T) {
+	c := &Config{Mode: Mode{Request: RequestMode{Headers: true, Messages: true}}}
+	s := onStream(t, c, rpcconfig.RPC{ClientStreams: true, ServerStreams: true}, &ending{after: 9})
+	s.process.end(nil) // the external processor wants nothing more
+	go s.begin(func(context.Context) (rpcconfig.Stream, error) {
+		runtime.Goexit()
+		return nil, nil
+	})
+	if err := s.SendMsg(wrapperspb.String("a")); err != io.EOF {
+		t.Error(err)
+	}
+	if _, err := s.Header(); err != nil || s.CloseSend() != nil || s.Trailer() != nil || s.Context() != s.ctx {
+		t.Error(err)
+	}
+	if err := s.RecvMsg(new(wrapperspb.StringValue)); err != errLeft {
+		t.Error(err)
+	}
+}
+
+// TestLeftLater: the program's codec may end the goroutines that send and receive for the RPC. The RPC fails.
+func TestLeftLater(t *testing.T) {
+	for name, c := range map[string]*Config{
+		"sends":    {Mode: Mode{Request: RequestMode{Messages: true}}},
+		"receives": {Mode: Mode{Response: ResponseMode{Messages: true}}},
+	} {
+		for _, streams := range []bool{false, true} {
+			s := onStream(t, c, rpcconfig.RPC{ClientStreams: streams, ServerStreams: streams}, &ending{after: 9, end: func() {}})
+			s.begin(func(context.Context) (rpcconfig.Stream, error) { return &leaving{}, nil })
+			if name == "sends" {
+				_ = s.requests.accept(item{last: true, body: []byte{}})
+				<-s.sends.pumped
+			} else if err := s.RecvMsg(new(wrapperspb.StringValue)); err != errLeft {
+				t.Errorf("%s, streams %t: %v", name, streams, err)
+			}
+			if err := s.failure(); err != errLeft || s.ctx.Err() == nil || rpcconfig.EndOf(s.ctx) != errLeft {
+				t.Errorf("%s, streams %t: %v, %v", name, streams, err, context.Cause(s.ctx))
+			}
+			s.finish()
+		}
+	}
+}
+
+// TestHeld: the messages of an RPC that is received by callback go past the stream. Where that is not enough, the RPC fails.
+func TestHeld(t *testing.T) {
+	for _, tt := range []struct {
+		c      Config
+		refuse bool
+	}{
+		{Config{Mode: Mode{Request: RequestMode{Messages: true}, Response: ResponseMode{Headers: true}}}, false},
+		{Config{Mode: Mode{Request: RequestMode{Headers: true, Messages: true}}}, true},
+		{Config{Mode: Mode{Response: ResponseMode{Messages: true}}}, true},
+		{Config{AllowOverride: true}, true},
+		{Config{Observe: true, Mode: Mode{Response: ResponseMode{Messages: true}}}, false},
+	} {
+		if got := tt.c.needsReceiver(); got != tt.refuse {
+			t.Errorf("%+v: %t", tt.c, got)
+		}
+	}
+	f := &filter{config: &Config{AllowOverride: true}}
+	_, err := f.Begin(t.Context(), rpcconfig.RPC{Held: true}, nil)
+	if status.Code(err) != codes.Unimplemented {
+		t.Error(err)
+	}
+}
