@@ -239,19 +239,7 @@ func withinConn(st serverCall) (ctx context.Context, free func()) {
 	if conn == nil {
 		return ctx, nil
 	}
-	at, bounded := conn.Deadline()
-	var cancel context.CancelFunc
-	if bounded {
-		ctx, cancel = context.WithDeadline(ctx, at)
-	} else {
-		ctx, cancel = context.WithCancel(ctx)
-	}
-	stop := context.AfterFunc(conn, func() {
-		if !bounded || conn.Err() != context.DeadlineExceeded { // otherwise ctx ends by itself
-			cancel()
-		}
-	})
-	return ctx, func() { stop(); cancel() }
+	return transport.Within(ctx, conn)
 }
 
 // tap calls the application's tap. If the context that the tap returns has ended, nothing more of the

@@ -4,7 +4,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -93,6 +92,7 @@ type watchedCall interface {
 	ReplaceHeader(metadata.MD) error
 	ReplaceTrailer(metadata.MD) error
 	IsPlain() bool
+	Canceled() bool
 }
 
 var (
@@ -235,7 +235,7 @@ func (w *serverWatch) noMessage(err error) {
 			w.halfClosed = true
 			w.log.HalfClose()
 		}
-	case status.Code(err) == codes.Canceled:
+	case status.Code(err) == codes.Canceled && w.below.Canceled():
 		w.canceled()
 	}
 }
@@ -430,7 +430,7 @@ func (w *serverWatch) finishing(st *status.Status) {
 	if w == nil {
 		return
 	}
-	if errors.Is(w.ctx.Err(), context.Canceled) {
+	if w.below.Canceled() { // not the context that the program has given the RPC, whose end the client is told
 		w.canceled()
 	} else {
 		w.logEnd(st)

@@ -165,6 +165,28 @@ func TestServerBinaryLog(t *testing.T) {
 	}
 }
 
+// TestServerBinaryLogOfEndedContext: the log has the end of an RPC that the client is told, also if the context has ended
+// that TagConn has given the connection.
+func TestServerBinaryLogOfEndedContext(t *testing.T) {
+	if !testutils.InChild(t, "GRPC_BINARY_LOG_FILTER=*") {
+		return
+	}
+	sink := &serverSink{ended: make(chan struct{}, 1)}
+	binarylog.SetSink(sink)
+	defer binarylog.SetSink(nil)
+	var cancel context.CancelFunc
+	e := newEcho()
+	e.unary = func(_ context.Context, in *text) (*text, error) { cancel(); return in, nil }
+	c := connect(t, serve(t, e, StatsHandler(connTagger{tag: func(ctx context.Context) context.Context {
+		ctx, cancel = context.WithCancel(ctx)
+		return ctx
+	}})))
+	c.unary(t.Context(), "x").want(t, "x")
+	if _, types := sink.take(t); types != "CLIENT_HEADER CLIENT_MESSAGE SERVER_HEADER SERVER_MESSAGE SERVER_TRAILER" {
+		t.Errorf("entries = %s", types)
+	}
+}
+
 func TestServerChannelz(t *testing.T) {
 	if !testutils.InChild(t, "") {
 		return

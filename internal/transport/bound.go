@@ -30,6 +30,23 @@ func ctxOver(ctx context.Context) error {
 	return nil
 }
 
+// Within returns a context with the values of ctx that ends as soon as ctx or other does. free must be called in the end.
+func Within(ctx, other context.Context) (within context.Context, free func()) {
+	at, bounded := other.Deadline()
+	var cancel context.CancelFunc
+	if bounded {
+		ctx, cancel = context.WithDeadline(ctx, at)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	stop := context.AfterFunc(other, func() {
+		if !bounded || other.Err() != context.DeadlineExceeded { // otherwise ctx ends by itself
+			cancel()
+		}
+	})
+	return ctx, func() { stop(); cancel() }
+}
+
 // done is closed when the context has ended. b may be nil.
 func (b *bound) done() <-chan struct{} {
 	if b == nil {

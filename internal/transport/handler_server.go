@@ -33,8 +33,8 @@ type HandlerStream struct {
 	ctx    handlerContext
 	cancel context.CancelFunc
 	own    context.Context // ctx before Derive: it ends with the request, or at the deadline
-	// derived keeps the end of a context that Derive has made from interrupting the call; nil: there is none.
-	derived func() bool
+	// derived lets go of a context that Derive has made, which then does not interrupt the call; nil: there is none.
+	derived func()
 	body    handlerBody
 
 	stopped atomic.Bool                    // by Cancel
@@ -234,13 +234,18 @@ func (a strAddr) Network() string {
 	return "unix"
 }
 
-// Derive replaces the call's context by what f makes of it. It must be called before the call is served.
+// Derive replaces the call's context by what f makes of it, which ends with the call also if f has made it of another. It
+// must be called before the call is served.
 func (s *HandlerStream) Derive(f func(context.Context) context.Context) {
-	own := s.ctx.Context
-	s.ctx.Context = f(own)
-	if s.ctx.Done() != own.Done() { // it may end first, and ends later if own does
-		s.derived = context.AfterFunc(s.ctx.Context, s.interrupt)
+	ctx := f(s.own)
+	if ctx.Done() == s.own.Done() {
+		s.ctx.Context = ctx
+		return
 	}
+	within, free := Within(ctx, s.own)
+	stop := context.AfterFunc(within, s.interrupt)
+	s.ctx.Context = within
+	s.derived = func() { stop(); free() }
 }
 
 // ConnContext returns nil: the call's context ends with that of its connection anyway.
@@ -290,6 +295,9 @@ func (s *HandlerStream) BareContext() context.Context { return &s.ctx }
 
 // Peer returns the client. Its fields must not be changed.
 func (s *HandlerStream) Peer() *peer.Peer { return s.peer }
+
+// Canceled does what ServerStream.Canceled does.
+func (s *HandlerStream) Canceled() bool { return s.own.Err() == context.Canceled }
 
 // Cancel ends the context. The handler is then expected to return.
 func (s *HandlerStream) Cancel() {

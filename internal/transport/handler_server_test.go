@@ -81,3 +81,19 @@ func TestHandlerLeavesProgramsContext(t *testing.T) {
 		t.Errorf("%d wait for its end after the call", program.waiting)
 	}
 }
+
+// TestHandlerContextOfProgramEnds: a context that was not made of the call's ends with the call all the same.
+func TestHandlerContextOfProgramEnds(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "/s/m", nil)
+	r.ProtoMajor = 2
+	r.Header.Set("Content-Type", "application/grpc")
+	s := NewHandlerStream(httptest.NewRecorder(), r, &ServerHost{ServerConfig: &ServerConfig{}})
+	type key struct{}
+	s.Derive(func(context.Context) context.Context { return context.WithValue(context.Background(), key{}, 1) })
+	s.Cancel()
+	<-s.Context().Done()
+	if err := s.Context().Err(); err != context.Canceled || s.Context().Value(key{}) != 1 {
+		t.Error(err)
+	}
+	s.Release()
+}

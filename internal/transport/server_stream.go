@@ -43,6 +43,9 @@ func (s *ServerStream) Context() context.Context { return &s.handler }
 // BareContext returns the transport's own context of the call, even if Context returns one derived from it.
 func (s *ServerStream) BareContext() context.Context { return s.asContext() }
 
+// Canceled reports whether the client has cancelled the call, or is gone: nobody is told how the call ends.
+func (s *ServerStream) Canceled() bool { return s.asContext().Err() == context.Canceled }
+
 // Peer returns the client. Its fields must not be changed.
 func (s *ServerStream) Peer() *peer.Peer { return s.server.peer }
 
@@ -150,6 +153,9 @@ func (s *ServerStream) Send(p Payload) error {
 		case <-room:
 		case <-s.asContext().Done(): // mayNotSend says why
 		case <-s.cold().bound.done():
+			if s.ctxErr() != nil { // it ends with the call, whose end comes first
+				continue
+			}
 			p.Data.Free()
 			return s.cold().bound.err()
 		}

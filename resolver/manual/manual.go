@@ -136,7 +136,9 @@ func (r *Resolver) tell(s resolver.State) (told bool, err error) {
 func (r *Resolver) CC() resolver.ClientConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.built.L = &r.mu
+	if r.built.L == nil { // those that wait already read it
+		r.built.L = &r.mu
+	}
 	for r.building > 0 {
 		r.built.Wait()
 	}
