@@ -187,8 +187,8 @@ func TestServerTapLate(t *testing.T) {
 		timeout time.Duration
 		want    codes.Code
 	}{
-		{"the deadline passes", func(ctx context.Context) (context.Context, error) { <-ctx.Done(); return ctx, nil }, 500 * time.Millisecond, codes.DeadlineExceeded},
-		{"the deadline passes, with an error", func(ctx context.Context) (context.Context, error) { <-ctx.Done(); return nil, ctx.Err() }, 500 * time.Millisecond, codes.DeadlineExceeded},
+		{"the deadline passes", func(ctx context.Context) (context.Context, error) { <-ctx.Done(); return ctx, nil }, 2 * time.Second, codes.DeadlineExceeded},
+		{"the deadline passes, with an error", func(ctx context.Context) (context.Context, error) { <-ctx.Done(); return nil, ctx.Err() }, 2 * time.Second, codes.DeadlineExceeded},
 		{"it cancels", func(context.Context) (context.Context, error) { return cancelled, nil }, 0, codes.Canceled},
 	} {
 		for _, method := range []string{"/test.Echo/Unary", "/test.Echo/Bidi"} {

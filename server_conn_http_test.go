@@ -189,7 +189,7 @@ func TestServeHTTPDeadlineAndCancel(t *testing.T) {
 		return err
 	}
 	c := connect(t, serveHTTP(t, e))
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond) // long enough for the handler to begin
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second) // long enough for the handler to begin
 	defer cancel()
 	c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"}).wantEnd(codes.DeadlineExceeded, "")
 	// Whether the server's own timer or the client's reset comes first is open.

@@ -127,7 +127,7 @@ func TestServerStreamDeadline(t *testing.T) {
 	}
 	c := connect(t, serve(t, e))
 	// Long enough for the handler to begin, on a busy machine, too.
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	r := c.open(ctx, transport.Call{Method: "/test.Echo/Bidi"})
 	r.wantEnd(codes.DeadlineExceeded, "")

@@ -91,7 +91,7 @@ func TestDeadline(t *testing.T) {
 	h := newHub()
 	h.calls = &streams.ServerCallbacks[streams.None, response]{OnDone: func(_ *watcher, err error) { done <- err }}
 	r := newRig(t, &service{down: h.watch})
-	ctx, cancel := context.WithTimeout(r.ctx, 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(r.ctx, 2*time.Second)
 	defer cancel()
 	st, err := r.client.StreamingOutputCall(ctx, &request{})
 	if err != nil {

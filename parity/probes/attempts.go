@@ -56,7 +56,7 @@ var attemptProbes = []probe.Probe{
 		select {
 		case method := <-a.ended:
 			p.Printf("ended: %s", method)
-		case <-time.After(2 * time.Second):
+		case <-probe.Quiet(2 * time.Second):
 			p.Printf("it does not end")
 		}
 	}},

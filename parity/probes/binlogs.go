@@ -168,7 +168,7 @@ var otherLogProbes = []probe.Probe{
 		binarylog.SetSink(sink)
 		s, _, ended := blocking(p)
 		s.Ready(p)
-		ctx, cancel := context.WithTimeout(p.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(p.Context(), 4*time.Second)
 		defer cancel()
 		// Which side's clock runs out first is a matter of timing.
 		code, _, _ := strings.Cut(call(ctx, s), ":")

@@ -249,7 +249,7 @@ var resolverProbes = []probe.Probe{
 		p.Printf("%s", call(p.Context(), cc))
 	}},
 	{Name: "resolver/no config after a good one", Run: func(p *probe.P) {
-		for _, fallback := range []string{"", methodConfig(`"timeout":"1s"`)} {
+		for _, fallback := range []string{"", methodConfig(`"timeout":"100s"`)} {
 			var opts []grpc.DialOption
 			if fallback != "" {
 				opts = append(opts, grpc.WithDefaultServiceConfig(fallback))

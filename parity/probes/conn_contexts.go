@@ -54,7 +54,12 @@ func (e connEnd) stream(p *probe.P, handle func(grpc.ServerStream) error) {
 	}}}.Start(p)
 	stream, err := s.NewStream(p.Context(), rig.BidiDesc, rig.Bidi)
 	if err == nil {
-		p.Printf("has a deadline: %v", <-began)
+		select {
+		case has := <-began:
+			p.Printf("has a deadline: %v", has)
+		case <-p.Context().Done():
+			return
+		}
 		if cancel := <-stop; e.name == "cancelled" {
 			cancel()
 		}
@@ -81,7 +86,7 @@ func (e connEnd) unary(p *probe.P) {
 		return m, nil
 	}}}.Start(p)
 	p.Printf("%s", call(p.Context(), s))
-	ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+	ctx, cancel := probe.WithTimeout(p.Context(), time.Second)
 	defer cancel()
 	p.Printf("%s", call(ctx, s))
 }
@@ -108,13 +113,13 @@ func connContextProbes() (out []probe.Probe) {
 	for _, e := range []connEnd{
 		{"cancelled", context.WithCancel},
 		{"with a deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Second)
+			return context.WithTimeout(ctx, 4*time.Second)
 		}},
 	} {
 		for _, h := range handlers {
-			out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/" + h.name, Run: func(p *probe.P) { e.stream(p, h.handle) }})
+			out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/" + h.name, Limit: 16 * time.Second, Run: func(p *probe.P) { e.stream(p, h.handle) }})
 		}
-		out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/unary, and the next", Run: e.unary})
+		out = append(out, probe.Probe{Name: "context of a connection/" + e.name + "/unary, and the next", Limit: 16 * time.Second, Run: e.unary})
 	}
 	return append(out, probe.Probe{Name: "context of a connection/another peer", Run: func(p *probe.P) {
 		s := rig.Pair{TCP: true, Server: []grpc.ServerOption{grpc.StatsHandler(connContext{func(ctx context.Context) context.Context {

@@ -254,7 +254,7 @@ func namePace() probe.Probe {
 // nameTimeouts have the server answer nothing about some types, for as long as a resolver waits.
 func nameTimeouts() []probe.Probe {
 	var out []probe.Probe
-	for _, timeout := range []time.Duration{400 * time.Millisecond, time.Second} {
+	for _, timeout := range []time.Duration{700 * time.Millisecond, 2 * time.Second} {
 		for name, mute := range map[string]dnsmessage.Type{"addresses": dnsmessage.TypeA, "IPv6 addresses": dnsmessage.TypeAAAA, "configs": dnsmessage.TypeTXT} {
 			out = append(out, probe.Probe{Name: fmt.Sprintf("names/timeout of %v/%s", timeout, name), Alone: true, Limit: 16 * time.Second, Run: func(p *probe.P) {
 				dns.SetResolvingTimeout(timeout)

@@ -169,8 +169,12 @@ func routeLookupProbe(name, fields string, set func(s *lookups, backend string),
 		}
 		ctx := metadata.AppendToOutgoingContext(p.Context(), "who", "w", "user", "x", "user", "y", "other", "z")
 		ends := make(map[string]bool)
+		wait := 700 * time.Millisecond
+		if s.hangs { // until lookupServiceTimeout
+			wait = 5 * time.Second
+		}
 		for range 3 {
-			ctx, cancel := probe.WithTimeout(ctx, 700*time.Millisecond)
+			ctx, cancel := probe.WithTimeout(ctx, wait)
 			ends[call(ctx, cc)] = true
 			cancel()
 		}
@@ -201,8 +205,8 @@ func routeLookupProbes() []probe.Probe {
 	add("an error", base+lookupKeys, func(s *lookups, _ string) { s.err = status.Error(codes.PermissionDenied, "not you") })
 	add("an error, a default", base+`"defaultTarget":"BACKEND",`+lookupKeys, func(s *lookups, _ string) { s.err = status.Error(codes.PermissionDenied, "not you") })
 	add("a default that is refused", base+`"defaultTarget":"refused",`+lookupKeys, good)
-	add("no answer", base+`"lookupServiceTimeout":"0.2s",`+lookupKeys, func(s *lookups, _ string) { s.hangs = true })
-	add("no answer, a default", base+`"lookupServiceTimeout":"0.2s","defaultTarget":"BACKEND",`+lookupKeys, func(s *lookups, _ string) { s.hangs = true })
+	add("no answer", base+`"lookupServiceTimeout":"2s",`+lookupKeys, func(s *lookups, _ string) { s.hangs = true })
+	add("no answer, a default", base+`"lookupServiceTimeout":"2s","defaultTarget":"BACKEND",`+lookupKeys, func(s *lookups, _ string) { s.hangs = true })
 	for name, builders := range map[string]string{
 		"of another service":       `[{"names":[{"service":"x"}]}]`,
 		"of a method":              `[{"names":[{"service":"probe.Probe","method":"Unary"}],"constantKeys":{"c":"m"}},{"names":[{"service":"probe.Probe"}],"constantKeys":{"c":"s"}}]`,

@@ -218,7 +218,7 @@ var serverProbes = []probe.Probe{
 	{Name: "deadline of a call", Run: func(p *probe.P) {
 		s, _, ended := blocking(p)
 		s.Ready(p)
-		ctx, cancel := context.WithTimeout(p.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(p.Context(), 4*time.Second)
 		defer cancel()
 		p.OneOf("client", call(ctx, s), // whose deadline passes first is chance
 			`"" DeadlineExceeded: "context deadline exceeded"`, `"" DeadlineExceeded: "stream terminated by RST_STREAM with error code: CANCEL"`)
@@ -336,7 +336,7 @@ var serverProbes = []probe.Probe{
 			_ = conn.Close()
 		}
 	}},
-	{Name: "settings of the server", Run: func(p *probe.P) {
+	{Name: "settings of the server", Limit: 24 * time.Second, Run: func(p *probe.P) {
 		for _, opts := range [][]grpc.ServerOption{
 			nil,
 			{grpc.MaxConcurrentStreams(5)},
@@ -354,7 +354,7 @@ var serverProbes = []probe.Probe{
 			s.Server.Stop()
 		}
 	}},
-	{Name: "settings of the client", Run: func(p *probe.P) {
+	{Name: "settings of the client", Limit: 24 * time.Second, Run: func(p *probe.P) {
 		for _, opts := range [][]grpc.DialOption{
 			nil,
 			{grpc.WithMaxHeaderListSize(1000)},

@@ -321,7 +321,7 @@ var streamProbes = []probe.Probe{
 	{Name: "wait for ready by config", Run: func(p *probe.P) {
 		s := rig.Pair{Dial: []grpc.DialOption{grpc.WithDefaultServiceConfig(methodConfig(`"waitForReady":true,"timeout":"5s"`))}}.Start(p)
 		p.Printf("%s", call(p.Context(), s))
-		cc := channelTo(p, "127.0.0.1:1", grpc.WithDefaultServiceConfig(methodConfig(`"waitForReady":true,"timeout":"0.1s"`)))
+		cc := channelTo(p, "127.0.0.1:1", grpc.WithDefaultServiceConfig(methodConfig(`"waitForReady":true,"timeout":"1s"`)))
 		p.Printf("%v", status.Code(cc.Invoke(p.Context(), rig.Unary, rig.M(""), new(rig.Msg))))
 		p.Printf("%v", status.Code(cc.Invoke(p.Context(), rig.Unary, rig.M(""), new(rig.Msg), grpc.WaitForReady(false))))
 	}},
@@ -363,7 +363,7 @@ var streamProbes = []probe.Probe{
 			p.Printf("dial: %s", call(p.Context(), s))
 		}
 	}},
-	{Name: "CloseSend at the end", Run: func(p *probe.P) {
+	{Name: "CloseSend at the end", Limit: 24 * time.Second, Run: func(p *probe.P) {
 		for _, end := range []string{"cancel", "cancel seen", "deadline", "server OK", "server OK seen", "server error", "server error seen", "channel closed"} {
 			for _, again := range []bool{false, true} {
 				closeSendAtEnd(p, end, again)
