@@ -3,6 +3,7 @@
 package grpc
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"sync"
@@ -27,7 +28,37 @@ type intercepted struct {
 }
 
 func newIntercepted(cs *clientStream, choice rpcconfig.Choice) *intercepted {
-	return &intercepted{cs: cs, choice: choice, pending: 1}
+	in := &intercepted{cs: cs, choice: choice, pending: 1}
+	cs.intercepted = in
+	return in
+}
+
+// ending is the cause with which an interceptor ends the context of an RPC. Contexts of other RPCs may be made of that.
+type ending struct {
+	of *intercepted
+	error
+}
+
+// cause implements rpcconfig.RPC.Cause.
+func (in *intercepted) cause(err error) error { return ending{in, err} }
+
+// endOf returns the status with which an interceptor has ended ctx, which is the RPC's, and otherwise nil. in may be nil.
+func (in *intercepted) endOf(ctx context.Context) error {
+	if in == nil {
+		return nil
+	}
+	if end, ok := context.Cause(ctx).(ending); ok && end.of == in {
+		return end.error
+	}
+	return nil
+}
+
+// insteadOf returns endOf, if there is such a status and err only says that ctx has ended, and otherwise err.
+func (in *intercepted) insteadOf(ctx context.Context, err error) error {
+	if in == nil || status.Code(err) != codes.Canceled {
+		return err
+	}
+	return cmp.Or(in.endOf(ctx), err)
 }
 
 // begin begins the RPC, whose context is ctx, through the interceptor.
@@ -44,6 +75,7 @@ func (in *intercepted) begin(ctx context.Context) (st ClientStream, err error) {
 		ServerStreams: cs.desc.ServerStreams,
 		Held:          cs.isHeld(),
 		Later:         in.later,
+		Cause:         in.cause,
 	}, in.next)
 	if err != nil {
 		return nil, channel.AsStatus(err)
@@ -62,7 +94,7 @@ func (in *intercepted) later(next rpcconfig.Next) rpcconfig.Next {
 		err = errUnreturned
 		defer func() { in.settle(err) }()
 		st, err = next(ctx)
-		return st, channel.AsStatus(err)
+		return st, in.insteadOf(ctx, channel.AsStatus(err))
 	}
 }
 
@@ -91,8 +123,8 @@ var errBegunTwice = status.Error(codes.Internal, "grpc: an interceptor of one RP
 
 // next begins the RPC itself, unless an interceptor in front has ended its context.
 func (in *intercepted) next(ctx context.Context) (rpcconfig.Stream, error) {
-	if ctx.Err() != nil {
-		return nil, endOf(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, in.insteadOf(ctx, status.FromContextError(err).Err())
 	}
 	in.mu.Lock()
 	begun := in.begun
@@ -133,7 +165,7 @@ func interceptUnary(r clientCall, choice rpcconfig.Choice, req, reply any) error
 			return
 		}
 		// Code of the program has left, which may be recovered above. The RPC may still be about to begin.
-		end(rpcconfig.EndWith(errUnreturned))
+		end(in.cause(errUnreturned))
 		in.abort()
 	}()
 	st, err := in.begin(ctx)

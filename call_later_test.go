@@ -143,19 +143,19 @@ func TestInterceptorsDecideLater(t *testing.T) {
 // endingFilter is an Interceptor that ends the RPC's context, and says with which status.
 type endingFilter struct{ err error }
 
-func (f endingFilter) Begin(ctx context.Context, _ rpcconfig.RPC, next rpcconfig.Next) (rpcconfig.Stream, error) {
+func (f endingFilter) Begin(ctx context.Context, rpc rpcconfig.RPC, next rpcconfig.Next) (rpcconfig.Stream, error) {
 	ctx, end := context.WithCancelCause(ctx)
-	end(rpcconfig.EndWith(f.err))
+	end(rpc.Cause(f.err))
 	return next(ctx)
 }
 
 // endingLater does so once the program has sent a message.
 type endingLater struct{ err error }
 
-func (f endingLater) Begin(ctx context.Context, _ rpcconfig.RPC, next rpcconfig.Next) (rpcconfig.Stream, error) {
+func (f endingLater) Begin(ctx context.Context, rpc rpcconfig.RPC, next rpcconfig.Next) (rpcconfig.Stream, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	st, err := next(ctx)
-	return &endsAtSend{st, func() { end(rpcconfig.EndWith(f.err)) }}, err
+	return &endsAtSend{st, func() { end(rpc.Cause(f.err)) }}, err
 }
 
 type endsAtSend struct {
@@ -168,11 +168,53 @@ func (s *endsAtSend) SendMsg(m any) error {
 	return s.Stream.SendMsg(m)
 }
 
+// endingMeanwhile ends the context while the RPC waits for credentials, which it also is.
+type endingMeanwhile struct {
+	failingToken
+	end func()
+}
+
+func (f *endingMeanwhile) Begin(ctx context.Context, rpc rpcconfig.RPC, next rpcconfig.Next) (rpcconfig.Stream, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	f.end = func() { end(rpc.Cause(f.err)) }
+	return next(rpcconfig.WithCredentials(ctx, f))
+}
+
+func (f *endingMeanwhile) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	f.end()
+	return nil, status.FromContextError(ctx.Err()).Err()
+}
+
+// TestInterceptorEndsContextOfOneRPC: another RPC, whose context is made of that one's, is cancelled.
+func TestInterceptorEndsContextOfOneRPC(t *testing.T) {
+	s := serving(t)
+	cc, _ := selecting(t, s, func(context.Context, string) (rpcconfig.Choice, error) {
+		return rpcconfig.Choice{Interceptor: endingLater{status.Error(codes.PermissionDenied, "denied")}}, nil
+	})
+	one, err := cc.NewStream(testContext(t), bidiStream, bidiMethod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []*ClientConn{cc, newTestClient(t, s.addr)} {
+		ctx, cancel := context.WithCancel(one.Context())
+		defer cancel()
+		two, err := other.NewStream(ctx, bidiStream, bidiMethod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { wantCode(t, "the other RPC", two.RecvMsg(new(text)), codes.Canceled) }()
+	}
+	_ = one.SendMsg(new(text))
+	wantCode(t, "the RPC", one.RecvMsg(new(text)), codes.PermissionDenied)
+}
+
 // TestInterceptorEndsContext: an RPC ends for everybody with the status that an interceptor gives the end of its context,
 // and no attempt is made for a context that has ended.
 func TestInterceptorEndsContext(t *testing.T) {
 	denied := status.Error(codes.PermissionDenied, "denied")
-	for name, f := range map[string]rpcconfig.Interceptor{"before": endingFilter{denied}, "later": endingLater{denied}} {
+	for name, f := range map[string]rpcconfig.Interceptor{
+		"before": endingFilter{denied}, "meanwhile": &endingMeanwhile{failingToken: failingToken{denied}}, "later": endingLater{denied},
+	} {
 		for _, method := range []string{unaryMethod, bidiMethod} {
 			watch := &attemptCounter{}
 			cc, _ := selecting(t, serving(t), func(context.Context, string) (rpcconfig.Choice, error) {
@@ -184,7 +226,7 @@ func TestInterceptorEndsContext(t *testing.T) {
 				t.Errorf("%s, %s: OnFinish is told %v", name, method, err)
 			}
 			watch.mu.Lock()
-			if want := map[string]int{"before": 0, "later": 1}[name]; watch.began != want || len(watch.ends) != want || want > 0 && watch.ends[0] != codes.PermissionDenied {
+			if want := map[string]int{"before": 0, "meanwhile": 1, "later": 1}[name]; watch.began != want || len(watch.ends) != want || name == "later" && watch.ends[0] != codes.PermissionDenied {
 				t.Errorf("%s, %s: %d attempts, which end with %v", name, method, watch.began, watch.ends)
 			}
 			watch.mu.Unlock()

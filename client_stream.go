@@ -28,6 +28,8 @@ type clientStream struct {
 	own       streamContext // clientCall.ctx points to it
 	stopWatch func() bool   // keeps contextDone from being called; nil if own.parent never ends
 	hedges    *hedges       // immutable; nil: attempts are made in turn
+	// intercepted is immutable; nil: no Selector has chosen an interceptor.
+	intercepted *intercepted
 
 	// ending is held from when the RPC is marked as finished until settle has told everybody but the
 	// OnFinish functions. The goroutine that marks the RPC locks it while it holds mu; the one that calls
@@ -122,6 +124,9 @@ func newLinkStream(ctx context.Context, cc *ClientConn, l *channel.Link, desc *S
 func (cs *clientStream) open(config *MethodConfig) (ClientStream, error) {
 	if err := cs.beginAttempts(config); err != nil {
 		defer cs.cancelOwn() // also if an OnFinish function panics
+		if cs.own.parent != nil {
+			err = cs.intercepted.insteadOf(cs.own.parent, err)
+		}
 		cs.finishUnbegun(cs.attempt, err)
 		return nil, err
 	}

@@ -7,21 +7,13 @@ import (
 	"io"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/internal/rpcconfig"
 	"google.golang.org/grpc/status"
 )
 
 // contextDone ends the RPC when its context ends.
 func (cs *clientStream) contextDone() {
-	cs.abortFor(&abortion{endOf(cs.own.parent), true})
-}
-
-// endOf returns how an RPC ends whose context, ctx, has ended: an interceptor may have said how.
-func endOf(ctx context.Context) error {
-	if err := rpcconfig.EndOf(ctx); err != nil {
-		return err
-	}
-	return status.FromContextError(ctx.Err()).Err()
+	err := status.FromContextError(cs.ctx.Err()).Err()
+	cs.abortFor(&abortion{cs.intercepted.insteadOf(cs.own.parent, err), true})
 }
 
 // cancelled returns the status of an RPC whose context was cancelled before the RPC ended, and nil
@@ -41,11 +33,8 @@ func (cs *clientStream) cancelled() error {
 		}
 		return nil
 	}
-	err := rpcconfig.EndOf(cs.own.parent)
-	if err == nil {
-		err = status.FromContextError(context.Canceled).Err()
-	}
-	cs.abortFor(&abortion{err, true})
+	err := status.FromContextError(context.Canceled).Err()
+	cs.abortFor(&abortion{cs.intercepted.insteadOf(cs.own.parent, err), true})
 	cs.awaitEnd()
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -158,10 +147,8 @@ func (cs *clientStream) finishOnce(err error) bool {
 	}
 	if why := cs.aborted.Load(); why != nil && err != nil && !why.follows(err, cs.gotTrailers()) {
 		err = why.err
-	} else if status.Code(err) == codes.Canceled && !cs.gotTrailers() { // the transport may have seen it first
-		if end := rpcconfig.EndOf(cs.own.parent); end != nil {
-			err = end
-		}
+	} else if cs.intercepted != nil && !cs.gotTrailers() { // the transport may have seen the end of the context first
+		err = cs.intercepted.insteadOf(cs.own.parent, err)
 	}
 	cs.mu.Lock()
 	a, stop, first := cs.markLocked(err)

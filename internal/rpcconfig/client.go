@@ -74,32 +74,21 @@ type RPC struct {
 	// ClientStreams says that the client may send several messages, and ServerStreams that the
 	// server may.
 	ClientStreams, ServerStreams bool
-	// Held says that the program receives by callback (package experimental/streams): the messages go past a stream that
-	// the Interceptor wraps around next's. Where it can't do its work so, it fails.
+	// Held says that the program receives by callback (package experimental/streams): next's stream says when there is
+	// something to receive, and a stream that the Interceptor wraps around it is not asked. An Interceptor that can't work
+	// so fails.
 	Held bool
 	// Later announces, before Begin returns a stream, that the Interceptor will call next although it has not
 	// called it yet. In place of next it must then call what Later returns, once and in any case: with a context
 	// that has ended, if the RPC must not begin. When that call has returned an error, and the Interceptors in
 	// front have nothing to decide any more, the RPC is over.
 	//
-	// Once Later was called, the program's OnFinish functions run on a goroutine of their own: they may use the stream
+	// Once Later was called, OnFinish functions of a streaming RPC run on a goroutine of their own: they may use the stream
 	// while a method of it ends the RPC.
 	Later func(next Next) Next
-}
-
-// ending is the cause of a context's end that EndWith makes.
-type ending struct{ error }
-
-// EndWith returns a cause, for a context.CancelCauseFunc, with which an Interceptor ends the context that it gave next: the
-// RPC ends with err, which is a status, in place of codes.Canceled.
-func EndWith(err error) error { return ending{err} }
-
-// EndOf returns what EndWith was given if ctx has ended so, and otherwise nil.
-func EndOf(ctx context.Context) error {
-	if end, ok := context.Cause(ctx).(ending); ok {
-		return end.error
-	}
-	return nil
+	// Cause returns a cause, for a context.CancelCauseFunc, with which an Interceptor ends the context that it gave next:
+	// this RPC then ends with err, which is a status, in place of codes.Canceled.
+	Cause func(err error) error
 }
 
 // credentialsKey is the context key of credentials that an Interceptor adds to an RPC.

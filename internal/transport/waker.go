@@ -103,11 +103,11 @@ func (w *waker) arm(r wakeReason) <-chan struct{} {
 
 // disarm is called after each arm, when the wait is over for whatever reason.
 func (w *waker) disarm() {
-	w.reason = wakeNone
 	b, ok := w.who.(chanWaiter)
-	if !ok { // call has replaced it
+	if !ok { // call has replaced it, and the reason is another's
 		return
 	}
+	w.reason = wakeNone
 	select {
 	case <-b: // a signal came together with another reason to wake
 	default:

@@ -73,7 +73,7 @@ func newProcess(ctx context.Context, f *filter, rpc rpcconfig.RPC) *process {
 	p.cancel = func() {
 		var cause error
 		if err := p.failure(); err != nil {
-			cause = rpcconfig.EndWith(err)
+			cause = rpc.Cause(err)
 		}
 		cancel(cause)
 	}

@@ -19,13 +19,13 @@ func (f *filter) Begin(ctx context.Context, rpc rpcconfig.RPC, next func(context
 		return nil, errHeld
 	}
 	s := newStream(newProcess(ctx, f, rpc))
-	next = rpc.Later(next) // in any case: a method of the stream that ends the RPC may hold a lock
 	if err := s.nested(); err != nil {
 		s.fail(err)
 	}
 	if s.config.Mode.Request.Headers {
 		s.showRequestHeaders()
 	}
+	next = rpc.Later(next) // in any case: a method of the stream that ends the RPC may hold a lock
 	if s.config.answersLater() {
 		// Meanwhile the external processor gets the messages that the application sends.
 		go s.begin(next)
@@ -43,8 +43,8 @@ func (c *Config) answersLater() bool {
 	return c.Mode.Request.Headers && c.Mode.Request.Messages && !c.Observe && !c.AllowOverride
 }
 
-// errHeld is how RPCs fail whose messages go past the stream.
-var errHeld = status.Error(codes.Unimplemented, "extproc: an RPC that is received by callback cannot go on with what the external processor returns")
+// errHeld is how RPCs fail that do not ask this package's stream when there is something to receive.
+var errHeld = status.Error(codes.Unimplemented, "extproc: an RPC that is received by callback cannot wait for what the external processor returns")
 
 // needsReceiver reports whether only a program that calls the stream's methods gets what the external processor returns.
 func (c *Config) needsReceiver() bool {
@@ -58,9 +58,14 @@ var errLeft = status.Error(codes.Internal, "extproc: code that the RPC has calle
 // next.
 func (s *stream) begin(next func(context.Context) (rpcconfig.Stream, error)) {
 	defer close(s.started)
+	called := false
 	defer func() {
-		if s.inner == nil && s.beginErr == nil { // code of the program panics, or calls runtime.Goexit
-			s.failToBegin(errLeft)
+		if s.inner != nil || s.beginErr != nil {
+			return
+		}
+		s.failToBegin(errLeft) // code of the program panics, or calls runtime.Goexit
+		if !called {
+			_, _ = next(s.ctx) // which has ended
 		}
 	}()
 	ctx := s.ctx
@@ -71,6 +76,7 @@ func (s *stream) begin(next func(context.Context) (rpcconfig.Stream, error)) {
 		}
 		ctx = metadata.NewOutgoingContext(ctx, md)
 	}
+	called = true
 	s.inner, s.beginErr = next(ctx)
 	if s.beginErr != nil {
 		s.failToBegin(cmp.Or(s.failure(), s.beginErr))

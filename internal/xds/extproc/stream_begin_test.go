@@ -63,7 +63,7 @@ func TestLeftLater(t *testing.T) {
 			} else if err := s.RecvMsg(new(wrapperspb.StringValue)); err != errLeft {
 				t.Errorf("%s, streams %t: %v", name, streams, err)
 			}
-			if err := s.failure(); err != errLeft || s.ctx.Err() == nil || rpcconfig.EndOf(s.ctx) != errLeft {
+			if err := s.failure(); err != errLeft || s.ctx.Err() == nil || context.Cause(s.ctx) != errLeft {
 				t.Errorf("%s, streams %t: %v, %v", name, streams, err, context.Cause(s.ctx))
 			}
 			s.finish()
@@ -71,7 +71,7 @@ func TestLeftLater(t *testing.T) {
 	}
 }
 
-// TestHeld: the messages of an RPC that is received by callback go past the stream. Where that is not enough, the RPC fails.
+// TestHeld: an RPC that is received by callback asks the stream below when there is something to receive. It fails where that is too early.
 func TestHeld(t *testing.T) {
 	for _, tt := range []struct {
 		c      Config

@@ -134,6 +134,7 @@ func (e *echo) RecvMsg(m any) error {
 // onStream makes an RPC whose external processor is at the other end of st.
 func onStream(t *testing.T, c *Config, rpc rpcconfig.RPC, st procv3.ExternalProcessor_ProcessClient) *stream {
 	c.Service = &grpcservice.Service{}
+	rpc.Cause = func(err error) error { return err }
 	s := newStream(newProcess(t.Context(), &filter{config: c}, rpc))
 	s.line.stream = st
 	return s
