@@ -74,6 +74,7 @@ func (in *intercepted) begin(ctx context.Context) (st ClientStream, err error) {
 		ClientStreams: cs.desc.ClientStreams,
 		ServerStreams: cs.desc.ServerStreams,
 		Held:          cs.isHeld(),
+		Timeout:       in.choice.Method.Timeout,
 		Later:         in.later,
 		Cause:         in.cause,
 	}, in.next)
@@ -195,9 +196,7 @@ func (cs *clientStream) metadataOf(st ClientStream) {
 	for _, o := range cs.opts {
 		switch o := o.(type) {
 		case HeaderCallOption:
-			if md, err := st.Header(); err == nil {
-				*o.HeaderAddr = md
-			}
+			*o.HeaderAddr, _ = st.Header()
 		case TrailerCallOption:
 			*o.TrailerAddr = st.Trailer()
 		}

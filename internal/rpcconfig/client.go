@@ -12,6 +12,7 @@ package rpcconfig
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/ctxkey"
@@ -78,6 +79,9 @@ type RPC struct {
 	// something to receive, and a stream that the Interceptor wraps around it is not asked. An Interceptor that can't work
 	// so fails.
 	Held bool
+	// Timeout is that of Choice.Method. The RPC ends by itself when it has passed since next was called; an Interceptor that
+	// waits for something else bounds that wait. Nil means none.
+	Timeout *time.Duration
 	// Later announces, before Begin returns a stream, that the Interceptor will call next although it has not
 	// called it yet. In place of next it must then call what Later returns, once and in any case: with a context
 	// that has ended, if the RPC must not begin. When that call has returned an error, and the Interceptors in

@@ -60,6 +60,7 @@ type Config struct {
 	AllowOverride bool
 	Restricted    bool // the message restricts the modes; Overrides may be empty if it has none that is supported
 	Overrides     []Mode
+	allowed       []*filterv3.ProcessingMode // what Overrides are made of
 	// RequestAttributes and ResponseAttributes are the names of the attributes to send with events.
 	RequestAttributes, ResponseAttributes []string
 	// Rules say which headers the server may change.
@@ -127,8 +128,15 @@ func (Kind) Parse(m httpfilter.Message) (httpfilter.Config, error) {
 
 // parseOverrides leaves out modes that are not supported, because no RPC can have them.
 func (c *Config) parseOverrides(in *filterv3.ExternalProcessor) {
-	for _, m := range in.GetAllowedOverrideModes() {
-		c.Restricted = true
+	c.allowed = in.GetAllowedOverrideModes()
+	c.Restricted = len(c.allowed) > 0
+	c.resolveOverrides()
+}
+
+// resolveOverrides sets Overrides: each changes Mode.
+func (c *Config) resolveOverrides() {
+	c.Overrides = nil
+	for _, m := range c.allowed {
 		if mode, err := c.Mode.override(m); err == nil {
 			mode.Request.Headers = false
 			c.Overrides = append(c.Overrides, mode)
@@ -173,6 +181,7 @@ func (c *Config) with(o *Override) *Config {
 	}
 	if o.Mode != nil {
 		out.Mode = *o.Mode
+		out.resolveOverrides()
 	}
 	if o.AllowFailure != nil {
 		out.AllowFailure = *o.AllowFailure

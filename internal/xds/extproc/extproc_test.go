@@ -100,6 +100,23 @@ func TestA93Config(t *testing.T) {
 	}
 }
 
+// TestA93OverridesOfRoute: the modes that the external processor may ask for are changes of the route's.
+func TestA93OverridesOfRoute(t *testing.T) {
+	c, err := Kind{}.Parse(message(t, &filterv3.ExternalProcessor{}, usual+`allow_mode_override: true allowed_override_modes { request_body_mode: GRPC }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := Kind{}.ParseOverride(message(t, &filterv3.ExtProcPerRoute{}, `overrides { processing_mode { response_header_mode: SKIP } }`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := c.(*Config).with(o.(*Override))
+	asked := &filterv3.ProcessingMode{RequestBodyMode: filterv3.ProcessingMode_GRPC}
+	if mode, ok := with.change(with.Mode, asked); !ok || !mode.Request.Messages || mode.Response.Headers {
+		t.Errorf("%+v, %t", mode, ok)
+	}
+}
+
 func TestA93Override(t *testing.T) {
 	base, err := Kind{}.Parse(message(t, &filterv3.ExternalProcessor{}, usual+`request_attributes: "a"`))
 	if err != nil {

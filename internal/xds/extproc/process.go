@@ -69,6 +69,10 @@ func newProcess(ctx context.Context, f *filter, rpc rpcconfig.RPC) *process {
 		requests: newQueue(), responses: newQueue(), dialogue: newDialogue(),
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	stop := func() {}
+	if t := rpc.Timeout; t != nil {
+		ctx, stop = context.WithTimeout(ctx, *t)
+	}
 	p.ctx = ctx
 	p.cancel = func() {
 		var cause error
@@ -76,6 +80,7 @@ func newProcess(ctx context.Context, f *filter, rpc rpcconfig.RPC) *process {
 			cause = rpc.Cause(err)
 		}
 		cancel(cause)
+		stop()
 	}
 	p.forget = f.memory.AtEnd(p.cancel)
 	p.mu.Lock()
@@ -193,6 +198,12 @@ func (p *process) cancelled() {
 		p.finish()
 		return
 	}
+	p.mu.Lock()
+	if r := p.mode.Response; !p.isOver && !p.finished && (r.Headers || r.Messages || r.Trailers) {
+		// What has come and was not answered does not reach the application.
+		p.err = status.FromContextError(p.ctx.Err()).Err()
+	}
+	p.mu.Unlock()
 	p.end(nil) // the RPC itself reports how it ended
 	p.release()
 }
@@ -209,6 +220,7 @@ func (p *process) finish() {
 	}
 	p.finished = true
 	p.mu.Unlock()
+	gone := p.ctx.Err() != nil // nobody waits any longer
 	p.end(nil)
 	p.release()
 	p.mu.Lock()
@@ -221,7 +233,7 @@ func (p *process) finish() {
 	case p.line.mu.TryLock():
 		p.part(abort)
 		p.line.mu.Unlock()
-	case p.config.Observe: // a goroutine is in Send, and what it sends is to arrive
+	case p.config.Observe && !gone: // a goroutine is in Send, and what it sends is to arrive
 		p.lingerFor(p.config.Linger, abort)
 		go func() {
 			p.line.mu.Lock()

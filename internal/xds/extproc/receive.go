@@ -52,7 +52,7 @@ func (p *process) take(r *procv3.ProcessingResponse) error {
 	case *procv3.ProcessingResponse_ResponseBody:
 		err = p.takeResponse(in.ResponseBody.GetResponse())
 	case *procv3.ProcessingResponse_ResponseTrailers:
-		err = p.reply(responseTrailers, answer{headers: in.ResponseTrailers.GetHeaderMutation()})
+		err = p.reply(responseTrailers, answer{headers: in.ResponseTrailers.GetHeaderMutation()}, nil)
 	case *procv3.ProcessingResponse_ImmediateResponse:
 		err = p.takeImmediate(in.ImmediateResponse)
 	case nil: // only a request to drain
@@ -85,26 +85,28 @@ func (p *process) drain() {
 	}
 }
 
-// reply passes an answer to the goroutine that waits for it.
-func (p *process) reply(q question, a answer) error {
+// reply passes an answer to the goroutine that waits for it. That goroutine sees the mode that comes with the answer; nil
+// changes nothing.
+func (p *process) reply(q question, a answer, mode *filterv3.ProcessingMode) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.dialogue.reply(q, a)
+	if err := p.dialogue.reply(q, a); err != nil {
+		return err
+	}
+	p.overrideLocked(q, mode)
+	return nil
 }
 
 func (p *process) takeHeaders(q question, in *procv3.CommonResponse, mode *filterv3.ProcessingMode) error {
 	if in.GetStatus() != procv3.CommonResponse_CONTINUE {
 		return fmt.Errorf("the external processor answered %s with status %v, want CONTINUE", names[q], in.GetStatus())
 	}
-	p.override(q, mode)
-	return p.reply(q, answer{headers: in.GetHeaderMutation()})
+	return p.reply(q, answer{headers: in.GetHeaderMutation()}, mode)
 }
 
-// override changes the mode of the RPC. Request messages may be in progress when the response
+// overrideLocked changes the mode of the RPC. Request messages may be in progress when the response
 // headers are answered, so their mode does not change then.
-func (p *process) override(q question, in *filterv3.ProcessingMode) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *process) overrideLocked(q question, in *filterv3.ProcessingMode) {
 	mode, ok := p.config.change(p.mode, in)
 	if !ok {
 		return
@@ -196,7 +198,7 @@ func (p *process) takeImmediate(in *procv3.ImmediateResponse) error {
 	ending := p.dialogue.waits(responseTrailers)
 	p.mu.Unlock()
 	if ending {
-		return p.reply(responseTrailers, answer{immediate: in, headers: in.GetHeaders()})
+		return p.reply(responseTrailers, answer{immediate: in, headers: in.GetHeaders()}, nil)
 	}
 	if st := statusOf(in); st.Code() != codes.OK {
 		p.mu.Lock()

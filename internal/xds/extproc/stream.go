@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -30,6 +31,7 @@ type stream struct {
 // sending is the state of the direction to the RPC's own server.
 type sending struct {
 	pumped chan struct{} // closed when pumpRequests has sent everything
+	over   atomic.Bool   // the RPC's own server takes no more messages
 	closed bool          // the external processor has ended the request; read after pumped
 
 	mu       sync.Mutex
@@ -67,7 +69,7 @@ func (s *stream) Context() context.Context {
 
 // SendMsg implements rpcconfig.Stream.
 func (s *stream) SendMsg(m any) error {
-	if s.failure() != nil {
+	if s.failure() != nil || s.sends.over.Load() {
 		return io.EOF
 	}
 	if !s.modeNow().Request.Messages {
@@ -76,6 +78,9 @@ func (s *stream) SendMsg(m any) error {
 	body, err := s.marshal(m)
 	if err != nil {
 		s.process.end(err)
+		if !s.rpc.ClientStreams && !s.rpc.ServerStreams {
+			return io.EOF // RecvMsg waits for the end of the RPC
+		}
 		return err
 	}
 	last := !s.rpc.ClientStreams
@@ -86,7 +91,9 @@ func (s *stream) SendMsg(m any) error {
 		}
 		return s.pass(m)
 	}
-	s.requests.room()
+	if s.requests.room(); s.sends.over.Load() {
+		return io.EOF
+	}
 	if err := s.sendThen(s.messageEvent(body), func() { s.line.shown.add(item{body: body}, last) }); err != nil {
 		if <-s.sends.pumped; s.sends.closed { // what the external processor has returned comes first
 			return nil // the message comes after the end
@@ -214,8 +221,8 @@ func (s *stream) recordHalfClose() {
 
 func (s *stream) sendReturned(body []byte) error {
 	m, err := s.returned(body)
-	if err == nil {
-		_ = s.inner.SendMsg(m) // RecvMsg returns the error
+	if err == nil && s.inner.SendMsg(m) != nil { // RecvMsg returns the error
+		s.sends.over.Store(true)
 	}
 	return err
 }

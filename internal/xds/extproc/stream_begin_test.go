@@ -7,9 +7,12 @@ import (
 	"io"
 	"runtime"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/internal/rpcconfig"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
@@ -92,4 +95,67 @@ func TestHeld(t *testing.T) {
 	if status.Code(err) != codes.Unimplemented {
 		t.Error(err)
 	}
+}
+
+// ended is an RPC whose server has ended it: what it sent has come.
+type ended struct{ counted }
+
+func (*ended) SendMsg(any) error { return io.EOF }
+
+func (*ended) Header() (metadata.MD, error) { return metadata.MD{"raw": {"1"}}, nil }
+
+func (*ended) RecvMsg(m any) error {
+	m.(*wrapperspb.StringValue).Value = "raw"
+	return nil
+}
+
+// TestCancelledUnanswered: what the external processor has not answered when the RPC's context ends does not reach the
+// application.
+func TestCancelledUnanswered(t *testing.T) {
+	for name, mode := range map[string]ResponseMode{"headers": {Headers: true}, "trailers": {Trailers: true}, "messages": {Messages: true, Trailers: true}} {
+		s := onStream(t, &Config{Mode: Mode{Response: mode}}, rpcconfig.RPC{}, &ending{after: 9})
+		s.begin(func(context.Context) (rpcconfig.Stream, error) { return &ended{}, nil })
+		s.process.cancel()
+		<-s.over
+		m := new(wrapperspb.StringValue)
+		if err := s.conclude(io.EOF); status.Code(err) != codes.Canceled {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := s.RecvMsg(m); status.Code(err) != codes.Canceled || m.Value != "" {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+		if md, err := s.Header(); mode.Headers && (err == nil || len(md) > 0) {
+			t.Errorf("%s: %v, %v", name, md, err)
+		}
+	}
+}
+
+// TestTimeoutOfRoute: the process waits no longer than the route lets the RPC last.
+func TestTimeoutOfRoute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timeout := time.Second
+		c := &Config{Mode: Mode{Request: RequestMode{Headers: true}, Response: ResponseMode{Headers: true}}}
+		s := onStream(t, c, rpcconfig.RPC{Timeout: &timeout}, &ending{after: 9})
+		s.showRequestHeaders()
+		s.begin(func(ctx context.Context) (rpcconfig.Stream, error) { return nil, ctx.Err() })
+		if status.Code(s.beginErr) != codes.DeadlineExceeded {
+			t.Error(s.beginErr)
+		}
+	})
+}
+
+// TestSendMsgAfterEnd: SendMsg says that the RPC is over once the RPC's own server takes no more messages.
+func TestSendMsgAfterEnd(t *testing.T) {
+	s := onStream(t, &Config{Mode: Mode{Request: RequestMode{Messages: true}}}, rpcconfig.RPC{ClientStreams: true}, &ending{after: 9})
+	s.begin(func(context.Context) (rpcconfig.Stream, error) { return &ended{}, nil })
+	if err := s.SendMsg(wrapperspb.String("a")); err != nil {
+		t.Error(err)
+	}
+	_ = s.requests.accept(item{body: []byte{}})
+	s.requests.close()
+	<-s.sends.pumped
+	if err := s.SendMsg(wrapperspb.String("a")); err != io.EOF {
+		t.Error(err)
+	}
+	s.finish()
 }

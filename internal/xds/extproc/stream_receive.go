@@ -49,14 +49,18 @@ func (s *stream) readHeader() (metadata.MD, error) {
 func (s *stream) showHeaders(md metadata.MD, last bool) (metadata.MD, error) {
 	began := time.Now()
 	answer, err := s.ask(responseHeaders, s.responseHeadersEvent(md, last))
-	if err != nil || answer == nil {
-		return md, err
+	if err != nil {
+		return nil, err
+	}
+	if answer == nil {
+		return md, nil
 	}
 	out, err := s.mutate(md, answer)
-	if err == nil {
-		s.record(serverHeaders, began)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	s.record(serverHeaders, began)
+	return out, nil
 }
 
 // Trailer implements rpcconfig.Stream.
@@ -94,9 +98,8 @@ func (s *stream) RecvMsg(m any) error {
 	if mode.Response.Messages && !s.config.Observe && s.failure() == nil {
 		template, ok := m.(proto.Message)
 		if !ok {
-			err := status.Errorf(codes.Internal, "extproc: a %T is no message of package proto", m)
-			s.process.end(err)
-			return err
+			s.process.end(status.Errorf(codes.Internal, "extproc: a %T is no message of package proto", m))
+			return s.conclude(s.receiveMsg(m))
 		}
 		r.pumped = make(chan struct{})
 		go s.pumpResponses(template.ProtoReflect().New().Interface())
@@ -115,6 +118,7 @@ func (s *stream) RecvMsg(m any) error {
 		if err = s.conclude(io.EOF); err == io.EOF {
 			return nil
 		}
+		forget(m) // the external processor has refused the RPC
 		return err
 	}
 	return s.conclude(err)
@@ -130,10 +134,15 @@ func (s *stream) receiveMsg(m any) error {
 	for err == nil {
 		err = s.inner.RecvMsg(m) // the RPC is cancelled: it ends when those are taken
 	}
+	forget(m)
+	return err
+}
+
+// forget empties a message that the application must not get.
+func forget(m any) {
 	if msg, ok := m.(proto.Message); ok {
 		proto.Reset(msg)
 	}
-	return err
 }
 
 // conclude is called when the RPC has ended. err is io.EOF for success. conclude returns the
@@ -266,6 +275,7 @@ func (s *stream) flush(err error) error {
 	left, ok := s.recvs.shown.left(returned)
 	s.recvs.shown = kept{}
 	if !ok {
+		s.process.end(errKept)
 		return errKept
 	}
 	for _, i := range left {

@@ -51,7 +51,7 @@ func TestTrailersOfHeader(t *testing.T) {
 	go func() { ended <- s.RecvMsg(&emptypb.Empty{}) }()
 	<-inner.read
 	set := &procv3.HeaderMutation{SetHeaders: []*corev3.HeaderValueOption{{Header: &corev3.HeaderValue{Key: "x", RawValue: []byte("y")}}}}
-	if err := s.reply(responseHeaders, answer{headers: set}); err != nil {
+	if err := s.reply(responseHeaders, answer{headers: set}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-begun; err != nil {
