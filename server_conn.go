@@ -374,6 +374,7 @@ func (s *Server) told(c *transport.Server) {
 type connSet struct {
 	list    []*transport.Server
 	sockets map[*transport.Server]*channelz.Socket // nil while channelz is off
+	most    int                                    // see shrink.Delete
 }
 
 // placeTelling is the Place of a connection that is counted in Server.telling.
@@ -405,7 +406,7 @@ func (s *connSet) remove(c *transport.Server) (socket *channelz.Socket, known bo
 	s.list[last], c.Place = nil, 0
 	s.list = shrink.Slice(s.list[:last])
 	socket = s.sockets[c]
-	delete(s.sockets, c)
+	s.sockets = shrink.Delete(s.sockets, c, &s.most)
 	return socket, true
 }
 

@@ -29,11 +29,12 @@ type Node struct {
 	trace trace
 
 	// The registry's lock guards the fields below. children is nil while empty.
-	children map[int64]*Node
-	sockets  sockets // without a server's listeners, which are in listens
-	listens  sockets
-	closed   bool
-	named    int // how many events in other nodes' traces have this node as their subject
+	children     map[int64]*Node
+	mostChildren int     // see shrink.Delete
+	sockets      sockets // without a server's listeners, which are in listens
+	listens      sockets
+	closed       bool
+	named        int // how many events in other nodes' traces have this node as their subject
 }
 
 // Socket is the record of a listener or of a connection. It is safe for concurrent

@@ -3,6 +3,7 @@
 package channelz
 
 import (
+	"google.golang.org/grpc/internal/shrink"
 	"maps"
 	"slices"
 	"sync"
@@ -17,6 +18,8 @@ type registry struct {
 	mu      sync.RWMutex
 	nodes   map[int64]*Node
 	sockets map[int64]*Socket
+	// See shrink.Delete.
+	mostNodes, mostSockets int
 }
 
 var entries = registry{
@@ -46,7 +49,7 @@ func (r *registry) closeNode(n *Node) bool {
 	}
 	n.closed = true
 	if n.parent != nil {
-		delete(n.parent.children, n.id)
+		n.parent.children = shrink.Delete(n.parent.children, n.id, &n.parent.mostChildren)
 	}
 	return true
 }
@@ -64,7 +67,7 @@ func (r *registry) dropLocked(n *Node) {
 	if !n.closed || n.named > 0 || r.nodes[n.id] == nil {
 		return
 	}
-	delete(r.nodes, n.id)
+	r.nodes = shrink.Delete(r.nodes, n.id, &r.mostNodes)
 	for _, e := range n.trace.end() {
 		r.forgetLocked(e.Subject.ID)
 	}
@@ -109,7 +112,7 @@ func (r *registry) addSocket(s *Socket) {
 func (r *registry) removeSocket(s *Socket) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.sockets, s.id)
+	r.sockets = shrink.Delete(r.sockets, s.id, &r.mostSockets)
 	s.parent.socketsOf(s.kind).remove(s)
 }
 

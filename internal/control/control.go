@@ -84,6 +84,7 @@ type Tracker struct {
 
 	mu    sync.Mutex
 	conns map[Link]Conn
+	most  int    // see shrink.Delete
 	lost  []Lost // the last ones, the oldest first
 }
 
@@ -91,7 +92,7 @@ type Tracker struct {
 type shard struct {
 	mu   sync.Mutex
 	rpcs map[any]RPC
-	most int // how many rpcs has had since it was made
+	most int // see shrink.Delete
 }
 
 // NewTracker returns one that knows nothing yet.
@@ -120,7 +121,7 @@ func (t *Tracker) EndConn(l Link, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.conns[l]
-	delete(t.conns, l)
+	t.conns = shrink.Delete(t.conns, l, &t.most)
 	if err == nil {
 		return
 	}
@@ -182,7 +183,6 @@ func (t *Tracker) Begin(call Tracked) {
 		s.rpcs = make(map[any]RPC)
 	}
 	s.rpcs[call] = rpc
-	s.most = max(s.most, len(s.rpcs))
 }
 
 // End follows its end.
@@ -192,10 +192,7 @@ func (t *Tracker) End(call Tracked) {
 	}
 	s := t.of(call)
 	s.mu.Lock()
-	delete(s.rpcs, call)
-	if shrink.Emptied(len(s.rpcs), s.most) {
-		s.rpcs, s.most = nil, 0
-	}
+	s.rpcs = shrink.Delete(s.rpcs, any(call), &s.most)
 	s.mu.Unlock()
 }
 

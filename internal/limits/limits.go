@@ -12,6 +12,7 @@ import (
 
 	estats "google.golang.org/grpc/experimental/stats"
 	"google.golang.org/grpc/internal/netaddr"
+	"google.golang.org/grpc/internal/shrink"
 	"google.golang.org/grpc/internal/stats"
 )
 
@@ -57,6 +58,8 @@ type Limiter struct {
 	mu     sync.Mutex // guards what follows
 	places map[any]netip.Addr
 	addrs  map[netip.Addr]int
+	// See shrink.Delete.
+	mostPlaces, mostAddrs int
 }
 
 // New returns a Limiter that has counted nothing yet.
@@ -130,7 +133,7 @@ func (l *Limiter) Move(from, to any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ip, ok := l.places[from]; ok {
-		delete(l.places, from)
+		l.places = shrink.Delete(l.places, from, &l.mostPlaces)
 		l.places[to] = ip
 	}
 }
@@ -143,12 +146,12 @@ func (l *Limiter) Release(holder any) {
 	if !ok {
 		return
 	}
-	delete(l.places, holder)
+	l.places = shrink.Delete(l.places, holder, &l.mostPlaces)
 	if !ip.IsValid() {
 		return
 	}
 	if l.addrs[ip]--; l.addrs[ip] == 0 {
-		delete(l.addrs, ip)
+		l.addrs = shrink.Delete(l.addrs, ip, &l.mostAddrs)
 	}
 }
 

@@ -3,6 +3,8 @@
 // Package shrink frees memory that slices and maps have grown to and don't use any more.
 package shrink
 
+import "maps"
+
 // few is the capacity up to which a copy is not worth it.
 const few = 64
 
@@ -16,6 +18,16 @@ func Slice[S ~[]E, E any](s S) S {
 	return s
 }
 
-// Emptied reports whether a map that has n entries, and has had as many as most, is better dropped: a map keeps the
-// memory of its most entries for ever.
-func Emptied(n, most int) bool { return n == 0 && most > few }
+// Delete deletes the entry of k from m, and returns m, or a copy of m if it has had more than four times as many entries as
+// are left: a map keeps the memory of its most entries for ever. most is 0 at first, and Delete's own. If nothing else
+// deletes entries, the cost of all copies is in proportion to the number of deletions.
+func Delete[M ~map[K]V, K comparable, V any](m M, k K, most *int) M {
+	*most = max(*most, len(m))
+	delete(m, k)
+	if n := len(m); *most > few && n < *most/4 {
+		smaller := make(M, n)
+		maps.Copy(smaller, m)
+		m, *most = smaller, n
+	}
+	return m
+}

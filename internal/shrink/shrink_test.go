@@ -28,13 +28,30 @@ func TestSlice(t *testing.T) {
 	}
 }
 
-func TestEmptied(t *testing.T) {
-	for _, tt := range []struct {
-		n, most int
-		want    bool
-	}{{0, few, false}, {0, few + 1, true}, {1, few + 1, false}} {
-		if got := Emptied(tt.n, tt.most); got != tt.want {
-			t.Errorf("Emptied(%d, %d) is %v", tt.n, tt.most, got)
+func TestDelete(t *testing.T) {
+	const many = 1000
+	m, most, copies := map[int]int{}, 0, 0
+	for i := range many {
+		m[i] = -i
+	}
+	for i := range many {
+		was := most
+		if m = Delete(m, i, &most); most < was {
+			copies++
 		}
+		if len(m) != many-i-1 || most > max(few, 4*len(m)+4) && i > many*3/4 {
+			t.Fatalf("%d entries, of %d", len(m), most)
+		}
+		for k, v := range m {
+			if v != -k || k <= i {
+				t.Fatalf("%d: %d after %d", k, v, i)
+			}
+		}
+	}
+	if copies == 0 || copies > 4 {
+		t.Errorf("%d copies", copies)
+	}
+	if none := Delete(map[int]int(nil), 1, new(int)); none != nil {
+		t.Error("a map that nobody has made")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"google.golang.org/grpc/internal/shrink"
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
@@ -20,6 +21,7 @@ var unparkable unparkableConns
 type unparkableConns struct {
 	mu    sync.Mutex
 	conns map[*h2.Conn]string
+	most  int // see shrink.Delete
 }
 
 // add records why c can't be parked, and reports whether the reason is new. mu is held.
@@ -65,7 +67,7 @@ func closed(c *h2.Conn) {
 	openConns.Add(-1)
 	unparkable.mu.Lock()
 	defer unparkable.mu.Unlock()
-	delete(unparkable.conns, c)
+	unparkable.conns = shrink.Delete(unparkable.conns, c, &unparkable.most)
 }
 
 // Unparkable counts the open connections that can't be parked, by reason.

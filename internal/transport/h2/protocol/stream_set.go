@@ -5,6 +5,7 @@ package protocol
 import (
 	"iter"
 
+	"google.golang.org/grpc/internal/shrink"
 	"google.golang.org/grpc/internal/transport/h2/hpack"
 )
 
@@ -66,6 +67,23 @@ func (t *streamSet) add(s *Stream) {
 	t.rest.add(s)
 }
 
+// trim gives back the memory of more streams than there are.
+func (t *streamSet) trim() {
+	if t == nil || t.rest == nil {
+		return
+	}
+	switch n := t.rest.len(); {
+	case n == 0:
+		t.rest = nil
+	case t.rest.many != nil && n <= maxFew:
+		few := make([]*Stream, 0, n)
+		for _, s := range t.rest.many {
+			few = append(few, s)
+		}
+		t.rest = &someStreams{few: few}
+	}
+}
+
 // remove removes s, and reports whether it was there.
 func (t *streamSet) remove(s *Stream) bool {
 	switch {
@@ -98,6 +116,7 @@ type someStreams struct {
 	few  []*Stream // all streams, as long as many is nil
 	many map[uint32]*Stream
 	last *Stream // the stream of many that was added or looked up last: the next frame is often for it; may be nil
+	most int     // see shrink.Delete
 }
 
 // maxFew is the largest number of streams for which searching a list is faster than a map.
@@ -162,7 +181,7 @@ func (t *someStreams) remove(s *Stream) bool {
 			t.last = nil
 		}
 		n := len(t.many)
-		delete(t.many, s.id)
+		t.many = shrink.Delete(t.many, s.id, &t.most)
 		return len(t.many) < n
 	}
 	for i, f := range t.few {

@@ -30,6 +30,9 @@ func TestStreamSet(t *testing.T) {
 			set.add(s)
 			want[id] = s
 		}
+		if rng.IntN(20) == 0 {
+			set.trim()
+		}
 		if rng.IntN(50) == 0 {
 			for _, s := range want {
 				set.remove(s)
@@ -51,5 +54,25 @@ func TestStreamSet(t *testing.T) {
 		if n != len(want) {
 			t.Fatalf("%d streams, want %d", n, len(want))
 		}
+	}
+}
+
+// TestStreamSetShrinks: a set does not keep the memory of the most streams that it has had.
+func TestStreamSetShrinks(t *testing.T) {
+	const most = 10_000
+	set, streams := new(streamSet), make([]*Stream, most)
+	for i := range streams {
+		streams[i] = &Stream{id: uint32(2*i + 1)}
+		set.add(streams[i])
+	}
+	for i, s := range streams[:most-1] {
+		set.remove(s)
+		if left := most - 1 - i; set.rest.most > max(64, 4*(left+1)) && i > most*3/4 {
+			t.Fatalf("room for %d streams, of which %d are left", set.rest.most, left)
+		}
+	}
+	set.trim()
+	if last := streams[most-1]; set.len() != 1 || set.get(last.id) != last || set.rest.many != nil {
+		t.Errorf("%d streams, in a map: %t", set.len(), set.rest.many != nil)
 	}
 }

@@ -55,11 +55,12 @@ func newStreamTable(side Side) streamTable {
 	}
 }
 
-// trim frees the table's memory if it is empty.
+// trim frees the memory that the streams do not need.
 func (t *streamTable) trim() {
 	if t.byID.len() == 0 {
 		t.byID = nil
 	}
+	t.byID.trim()
 }
 
 func (t *streamTable) open() int { return t.byID.len() }
