@@ -3,7 +3,6 @@
 package grpc
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/internal/channel"
 	"google.golang.org/grpc/internal/compressornames"
+	"google.golang.org/grpc/internal/transport"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
@@ -24,7 +24,7 @@ type callInfo struct {
 	codec        encoding.CodecV2 // nil: the one that is registered for subtype
 	subtype      string
 	compressor   string // the name given to UseCompressor
-	accept       *string
+	accept       string // of an acceptOption; "": all that are registered
 	waitForReady bool
 	maxRecv      int // -1: no option set it
 	maxSend      int // -1: no option set it
@@ -347,35 +347,42 @@ type acceptOption interface{ AcceptCompressors() []string }
 
 // applyAccept applies an acceptOption. It fails if a compressor is not registered.
 func (c *callInfo) applyAccept(o acceptOption) error {
-	names := o.AcceptCompressors()
-	for _, name := range names {
-		if name != encoding.Identity && encoding.GetCompressor(name) == nil {
-			return fmt.Errorf("grpc: no compressor is registered for %q", name)
+	var names []string
+	for _, name := range o.AcceptCompressors() {
+		switch name = strings.TrimSpace(name); {
+		case name == "" || name == encoding.Identity || slices.Contains(names, name):
+		case encoding.GetCompressor(name) == nil:
+			return status.Errorf(codes.InvalidArgument, "grpc: compressor %q is not registered", name)
+		default:
+			names = append(names, name)
 		}
 	}
-	value := strings.Join(slices.DeleteFunc(slices.Clone(names), func(n string) bool {
-		return n == encoding.Identity
-	}), ",")
-	if value == "" { // without a list a server may take it that the client can read all that it has
-		value = encoding.Identity
-	}
-	c.accept = &value
+	c.accept = strings.Join(names, ",")
 	return nil
+}
+
+// refuses returns the error of a response whose messages are compressed as no acceptOption allows.
+func (c *callInfo) refuses(name string) error {
+	if c.accept == "" || name == "" || name == encoding.Identity || transport.AcceptsEncoding(c.accept, name) {
+		return nil
+	}
+	return status.Errorf(codes.Internal, "grpc: peer compressed the response with %q which is not allowed by AcceptCompressors", transport.Quoted(name))
 }
 
 // acceptEncoding returns the value of grpc-accept-encoding.
 func (c *callInfo) acceptEncoding() string {
-	if c.accept != nil {
-		return *c.accept
+	if c.accept != "" {
+		return c.accept
 	}
 	return compressornames.AcceptEncoding()
 }
 
 // acceptToo returns acceptEncoding with name added, unless the list has name or an option set the
-// list. The channel can read what its own compressor makes, even if that is not registered.
+// list. The channel can read what its own compressor makes, even if that is not registered. "identity" is
+// added in any case.
 func (c *callInfo) acceptToo(name string) string {
 	switch list := c.acceptEncoding(); {
-	case c.accept != nil || slices.Contains(strings.Split(list, ","), name):
+	case c.accept != "" && name != encoding.Identity || slices.Contains(strings.Split(list, ","), name):
 		return list
 	case list == "":
 		return name

@@ -370,18 +370,38 @@ func (r *clientCall) endExited(a *attempt) {
 
 // receive takes the only response of an attempt, and then its status.
 func (r *clientCall) receive(a *attempt, reply any) error {
-	m, err := a.Stream.Recv()
+	m, err := r.recv(a)
 	if err == io.EOF {
 		if st := a.result(); st != nil {
 			return st.Err()
 		}
 		return errNoReply
 	}
+	if err != nil {
+		return err
+	}
 	if err := r.decode(a, m, reply); err != nil {
 		a.Fail(err)
 		return err
 	}
 	return expectEnd(a)
+}
+
+// recv receives the next message of a. It returns io.EOF at the end, and another error, with which it ends a, if the
+// response is compressed in a way that the RPC does not accept.
+func (r *clientCall) recv(a *attempt) (transport.Message, error) {
+	m, err := a.Stream.Recv()
+	if r.info.accept == "" {
+		return m, err
+	}
+	if refused := r.info.refuses(a.Stream.RecvCompress()); refused != nil {
+		if err == nil {
+			m.Data.Free()
+		}
+		a.Fail(refused)
+		return transport.Message{}, refused
+	}
+	return m, err
 }
 
 // reader returns a messageReader that decodes m.

@@ -381,7 +381,10 @@ func (cs *clientStream) awaitHedges() error {
 // success.
 func (cs *clientStream) receiveFrom(a *attempt, m any) error {
 	cs.awaitIn(a)
-	msg, err := a.Stream.Recv()
+	msg, err := cs.recv(a)
+	if err != nil && err != io.EOF {
+		return err
+	}
 	if err != nil {
 		switch st := a.result(); {
 		case st != nil:

@@ -194,7 +194,11 @@ func newChannel(target, defaultScheme string, o *dialOptions) (*ClientConn, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := to.SettleAuthority(o.authority, o.Creds); err != nil {
+	named := o.Creds
+	if o.Bundle != nil { // it names no server
+		named = nil
+	}
+	if err := to.SettleAuthority(o.authority, named); err != nil {
 		return nil, err
 	}
 	if err := o.settleProxy(&to); err != nil {

@@ -510,7 +510,7 @@ func TestAcceptedCompressors(t *testing.T) {
 	for _, tt := range []struct {
 		names []string
 		want  string
-	}{{[]string{"gzip", encoding.Identity}, "gzip"}, {nil, "identity"}, {[]string{encoding.Identity}, "identity"}} {
+	}{{[]string{"gzip", encoding.Identity}, "gzip"}, {nil, "gzip"}, {[]string{encoding.Identity}, "gzip"}, {[]string{" gzip", "gzip"}, "gzip"}} {
 		out := new(text)
 		if err := cc.Invoke(testContext(t), unaryMethod, new(text), out, accepting{names: tt.names}); err != nil {
 			t.Error(err)
@@ -519,8 +519,19 @@ func TestAcceptedCompressors(t *testing.T) {
 			t.Errorf("%q: the server is told %q", tt.names, out.Value)
 		}
 	}
-	if err := call(testContext(t), cc, "x", accepting{names: []string{"none"}}); err == nil {
-		t.Error("no error for a compressor that nobody knows")
+	wantCode(t, "a compressor that nobody knows", call(testContext(t), cc, "x", accepting{names: []string{"none"}}), codes.InvalidArgument)
+}
+
+// TestUnacceptedCompressor: a response fails that is compressed in a way that the RPC does not accept.
+func TestUnacceptedCompressor(t *testing.T) {
+	for _, tt := range []struct {
+		accept, name string
+		refused      bool
+	}{{"", "other", false}, {"gzip,third", "third", false}, {"gzip", "", false}, {"gzip", "identity", false}, {"gzip,third", "other", true}} {
+		err := (&callInfo{accept: tt.accept}).refuses(tt.name)
+		if (err != nil) != tt.refused || tt.refused && status.Code(err) != codes.Internal {
+			t.Errorf("%+v: %v", tt, err)
+		}
 	}
 }
 

@@ -78,6 +78,10 @@ func (cs *clientStream) arm(a *attempt, w handover.Waker) bool {
 func (cs *clientStream) isSound(a *attempt, m transport.Message) bool {
 	for _, o := range cs.opts {
 		if h, ok := o.(heldOption); ok {
+			if cs.info.refuses(a.Stream.RecvCompress()) != nil {
+				m.Data.Free()
+				return false
+			}
 			r := cs.reader(a, m)
 			r.keep = false
 			_, err := r.read(m, h.NewMessage())

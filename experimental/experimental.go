@@ -111,8 +111,8 @@ func SetDefaultBufferPool(bufferPool mem.BufferPool) {
 
 // AcceptCompressors returns a CallOption that says with which compressors the server may compress the
 // messages of one RPC: names of registered compressors, in the order of preference. The default is all
-// that are registered. If there is no name, or only "identity", the server may not compress. A name that
-// is not registered fails the RPC with codes.Unknown.
+// that are registered, also if there is no name, or only "identity". A name that is not registered fails the
+// RPC with codes.InvalidArgument, and a response that is compressed in another way, with codes.Internal.
 func AcceptCompressors(names ...string) grpc.CallOption {
 	return acceptCompressors{names: names}
 }

@@ -7,8 +7,12 @@ import (
 )
 
 // SetLoggerV2 makes l the logger of the library and of all components. Call it before other
-// functions of the library, which may log to the previous logger.
+// functions of the library, which may log to the previous logger. It panics if l is what Component returns, which itself
+// logs to the logger that is set.
 func SetLoggerV2(l LoggerV2) {
+	if _, ok := l.(*component); ok {
+		panic("cannot use component logger as grpclog logger")
+	}
 	d, ok := l.(DepthLoggerV2)
 	if !ok {
 		d = noDepth{l}

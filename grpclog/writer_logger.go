@@ -23,7 +23,7 @@ func NewLoggerV2(infoW, warningW, errorW io.Writer) LoggerV2 {
 
 // NewLoggerV2WithVerbosity is NewLoggerV2 with a verbosity.
 func NewLoggerV2WithVerbosity(infoW, warningW, errorW io.Writer, v int) LoggerV2 {
-	return newWriterLogger([3]io.Writer{infoW, warningW, errorW}, v, jsonFromEnvironment())
+	return newWriterLogger([3]io.Writer{infoW, warningW, errorW}, v, false)
 }
 
 // newFromEnvironment returns the logger of programs that set none.
@@ -40,11 +40,7 @@ func newFromEnvironment() LoggerV2 {
 		w[severityError] = os.Stderr
 	}
 	v, _ := strconv.Atoi(envconfig.LogVerbosityLevel)
-	return newWriterLogger(w, v, jsonFromEnvironment())
-}
-
-func jsonFromEnvironment() bool {
-	return strings.EqualFold(envconfig.LogFormatter, "json")
+	return newWriterLogger(w, v, strings.EqualFold(envconfig.LogFormatter, "json"))
 }
 
 type severity int

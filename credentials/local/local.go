@@ -17,25 +17,30 @@ import (
 )
 
 // NewCredentials returns credentials for local connections.
-func NewCredentials() credentials.TransportCredentials { return local{} }
+func NewCredentials() credentials.TransportCredentials { return &local{} }
 
-type local struct{}
+type local struct {
+	name string // what OverrideServerName was given
+}
 
-func (local) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (*local) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return check(conn)
 }
 
-func (local) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (*local) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return check(conn)
 }
 
-func (local) Info() credentials.ProtocolInfo {
-	return credentials.ProtocolInfo{SecurityProtocol: "local"}
+func (l *local) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "local", ServerName: l.name}
 }
 
-func (local) Clone() credentials.TransportCredentials { return local{} }
+func (l *local) Clone() credentials.TransportCredentials { return &local{l.name} }
 
-func (local) OverrideServerName(string) error { return nil }
+func (l *local) OverrideServerName(name string) error {
+	l.name = name
+	return nil
+}
 
 // check closes conn if it is not local.
 func check(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {

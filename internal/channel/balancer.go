@@ -22,7 +22,7 @@ func newBalancerWrapper(ch *Channel) *balancerWrapper {
 func (b *balancerWrapper) BuildOptions() balancer.BuildOptions {
 	ch := b.ch
 	return balancer.BuildOptions{
-		DialCreds:       ch.opts.Creds,
+		DialCreds:       ch.dialCreds(),
 		CredsBundle:     ch.opts.Bundle,
 		Dialer:          ch.opts.Dialer,
 		Authority:       ch.authority,

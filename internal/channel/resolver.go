@@ -5,16 +5,25 @@ package channel
 import (
 	"time"
 
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/internal/resolver/static"
 	"google.golang.org/grpc/resolver"
 )
+
+// dialCreds returns the credentials that a policy or a resolver dials with; nil if it has a bundle for that.
+func (ch *Channel) dialCreds() credentials.TransportCredentials {
+	if ch.opts.Bundle != nil {
+		return nil
+	}
+	return ch.opts.Creds
+}
 
 // start builds the resolver, which may call r's methods before start returns.
 func (r *resolverWrapper) start() error {
 	ch := r.ch
 	built, err := ch.builder.Build(ch.Parsed(), r, resolver.BuildOptions{
 		DisableServiceConfig: ch.opts.NoServiceConfig,
-		DialCreds:            ch.opts.Creds,
+		DialCreds:            ch.dialCreds(),
 		CredsBundle:          ch.opts.Bundle,
 		Dialer:               ch.opts.Dialer,
 		Authority:            ch.authority,

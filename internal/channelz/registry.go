@@ -3,10 +3,11 @@
 package channelz
 
 import (
-	"google.golang.org/grpc/internal/shrink"
 	"maps"
 	"slices"
 	"sync"
+
+	"google.golang.org/grpc/internal/shrink"
 )
 
 // pageSize is how many entries a page holds if the request has no limit.

@@ -24,13 +24,16 @@ func NewDistributor() *Distributor {
 	return &Distributor{ready: make(chan struct{})}
 }
 
-// Set replaces what KeyMaterial returns, and wakes callers that wait in it. It does nothing
-// after Stop.
+// Set replaces what KeyMaterial returns, and wakes callers that wait in it. If err is not nil, km does not count. It does
+// nothing after Stop.
 func (d *Distributor) Set(km *KeyMaterial, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stopped {
 		return
+	}
+	if err != nil {
+		km = nil
 	}
 	d.current, d.err = km, err
 	d.wake()

@@ -17,7 +17,7 @@ import (
 )
 
 // errProviderClosed is what KeyMaterial returns after Close.
-var errProviderClosed = errors.New("certprovider: the provider is closed")
+var errProviderClosed = errors.New("provider instance is closed")
 
 // KeyMaterial is what a Provider provides. It must not be changed.
 type KeyMaterial struct {
