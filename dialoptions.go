@@ -347,10 +347,13 @@ func WithBackoffConfig(b BackoffConfig) DialOption {
 
 // WithIdleTimeout returns a DialOption that sets how long the channel waits without an RPC before it
 // goes idle. An idle channel has closed its connections and forgotten what the resolver found, until
-// the next RPC or Connect. 0 stands for never. The default is 30 minutes.
+// the next RPC or Connect. 0 stands for never, and less than 0 for no time. The default is 30 minutes.
 //
 // Experimental: this API may change in a later release.
 func WithIdleTimeout(d time.Duration) DialOption {
+	if d < 0 {
+		d = 1
+	}
 	return dialOption(func(o *dialOptions) { o.IdleTimeout = d })
 }
 

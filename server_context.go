@@ -80,7 +80,10 @@ func SendHeader(ctx context.Context, md metadata.MD) error {
 	if err != nil {
 		return err
 	}
-	return s.SendHeader(md)
+	if err := s.SendHeader(md); err != nil {
+		return statusError(err) // a stream that a test has made may return any error
+	}
+	return nil
 }
 
 // SetTrailer adds md to the metadata that the RPC sends with its status. It fails with codes.Internal if

@@ -4,7 +4,7 @@ package credentials
 
 import (
 	"crypto/tls"
-	"errors"
+	"fmt"
 	"net"
 	"net/url"
 
@@ -31,12 +31,12 @@ func (t TLSInfo) AuthType() string { return "tls" }
 // ValidateAuthority returns an error if the peer's certificate is not valid for
 // authority, which is a host with or without a port.
 func (t TLSInfo) ValidateAuthority(authority string) error {
-	if len(t.State.PeerCertificates) == 0 {
-		return errors.New("credentials: the peer presented no certificate")
-	}
 	host, _, err := net.SplitHostPort(authority)
 	if err != nil {
 		host = authority
+	}
+	if len(t.State.PeerCertificates) == 0 {
+		return fmt.Errorf("credentials: no peer certificates found to verify authority %q", host)
 	}
 	if err := t.State.PeerCertificates[0].VerifyHostname(host); err != nil {
 		return err

@@ -32,7 +32,7 @@ var areas = []area{
 	{"channel", slices.Concat(resolverProbes, policyProbes(), subchannelProbes(), customProbes, stateProbes, lbProbes(), stumbleProbes(), scopeProbes(), updateProbes())},
 	{"xds", slices.Concat(xdsProbes(), xdsRouteProbes(), xdsResourceProbes(), xdsActionProbes(), xdsRetries(), xdsServingProbes(), xdsGuardProbes(), xdsAskProbes(), hostProbes())},
 	{"secret", slices.Concat(secretProbes(), lateTokenProbes(), fetchProbes())},
-	{"edge", edgeProbes()},
+	{"edge", slices.Concat(edgeProbes(), moreEdges())},
 	{"outsider", slices.Concat(nameProbes(), outsiderProbes(), nameKindProbes(), moreProxyProbes(), grpclbProbes(), routeLookupProbes())},
 	{"report", reportProbes},
 	{"wrap", slices.Concat(wrapEndProbes(), wrapFaultProbes(), wrapMiscProbes, socketProbes())},

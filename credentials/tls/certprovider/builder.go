@@ -129,7 +129,7 @@ func (h *handle) Close() {
 type unregisteredError string
 
 func (e unregisteredError) Error() string {
-	return fmt.Sprintf("certprovider: no builder is registered as %q", string(e))
+	return fmt.Sprintf("no certificate provider builder found for %q", string(e))
 }
 
 // NotRegistered returns true.
