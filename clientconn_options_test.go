@@ -92,7 +92,7 @@ func TestOnFinishOfWhatNeverBegan(t *testing.T) {
 		want codes.Code
 	}{
 		{"the context ends before the resolver's first answer", canceled, EmptyCallOption{}, codes.Canceled},
-		{"an option before it fails", testContext(t), accepting{names: []string{"none"}}, codes.Unknown},
+		{"an option before it fails", testContext(t), accepting{names: []string{"none"}}, codes.InvalidArgument},
 	} {
 		target := "test:///x"
 		if tt.want != codes.Canceled {
