@@ -56,6 +56,7 @@ type Server struct {
 	telling    int                            // connections that are gone, while stats handlers and their RPCs are told of it
 	starting   map[*transport.Server]struct{} // the connections in conns whose Start has not returned
 	httpCalls  map[*transport.HandlerStream]struct{}
+	most       struct{ handshakes, starting, httpCalls int } // see shrink.Delete
 
 	stopOnce sync.Once
 	stopped  chan struct{} // closed when the first Stop or GracefulStop has done its work

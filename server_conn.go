@@ -236,7 +236,7 @@ func (s *Server) forgetHandshakeLocked(h *handshake) {
 	if h.counted {
 		h.counted = false
 		s.shaking--
-		delete(s.handshakes, h)
+		s.handshakes = shrink.Delete(s.handshakes, h, &s.most.handshakes)
 	}
 }
 
@@ -264,7 +264,7 @@ func (s *Server) addConn(h *handshake, c *transport.Server) bool {
 // meantime, started tells it.
 func (s *Server) started(c *transport.Server) {
 	s.mu.Lock()
-	delete(s.starting, c)
+	s.starting = shrink.Delete(s.starting, c, &s.most.starting)
 	state, leavesSilent := s.state, s.leavesSilent
 	s.mu.Unlock()
 	switch state {
@@ -475,5 +475,5 @@ func (s *Server) addHTTP(st *transport.HandlerStream) bool {
 func (s *Server) removeHTTP(st *transport.HandlerStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.httpCalls, st)
+	s.httpCalls = shrink.Delete(s.httpCalls, st, &s.most.httpCalls)
 }

@@ -41,7 +41,7 @@ type ConfigParser interface {
 // BuildOptions is what a channel tells its balancer's Builder about itself.
 type BuildOptions struct {
 	// DialCreds are the channel's transport credentials, for a balancer that makes
-	// connections of its own. May be nil.
+	// connections of its own. Nil if the channel has a bundle.
 	DialCreds credentials.TransportCredentials
 	// CredsBundle is the channel's credentials bundle. May be nil.
 	CredsBundle credentials.Bundle

@@ -78,7 +78,7 @@ type BuildOptions struct {
 	// resolver need not fetch one.
 	DisableServiceConfig bool
 	// DialCreds are the channel's transport credentials, for a resolver that makes
-	// connections of its own. May be nil.
+	// connections of its own. Nil if the channel has a bundle.
 	DialCreds credentials.TransportCredentials
 	// CredsBundle is the channel's credentials bundle. May be nil.
 	CredsBundle credentials.Bundle

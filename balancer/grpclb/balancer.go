@@ -80,7 +80,7 @@ func mode(b credentials.Bundle, name string) credentials.Bundle {
 		return nil
 	}
 	other, err := b.NewWithMode(name)
-	if err != nil {
+	if err != nil || other == nil {
 		logger.Warningf("the credentials have no mode %q, and are used as they are: %v", name, err)
 		return b
 	}

@@ -164,3 +164,18 @@ func TestRemoteIsMadeUnlocked(t *testing.T) {
 		}
 	}
 }
+
+// modeless is a bundle without modes, which does not say so.
+type modeless struct{ credentials.Bundle }
+
+func (modeless) NewWithMode(string) (credentials.Bundle, error) { return nil, nil }
+
+// TestBundleWithoutModes: such a bundle is used as it is.
+func TestBundleWithoutModes(t *testing.T) {
+	if got := mode(modeless{}, "any"); got != (modeless{}) {
+		t.Errorf("%v", got)
+	}
+	if got := mode(nil, "any"); got != nil {
+		t.Errorf("%v in place of none", got)
+	}
+}

@@ -109,7 +109,7 @@ func (i *idleness) Ring() {
 		return
 	}
 	if i.active.Load() > 0 { // before lastUsed: else the last RPC may end in between
-		i.arm(i.timeout)
+		i.arm(max(i.timeout, time.Millisecond)) // not at once, for as long as there is an RPC
 		return
 	}
 	used := i.lastUsed.Load()

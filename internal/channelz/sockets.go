@@ -2,7 +2,11 @@
 
 package channelz
 
-import "slices"
+import (
+	"slices"
+
+	"google.golang.org/grpc/internal/shrink"
+)
 
 // sockets is the set of the sockets of one node. Clients of the service ask for pages of it, and also make
 // connections, so the cost of a page must not grow with the set: it is the entries on the page, and removed
@@ -10,6 +14,7 @@ import "slices"
 type sockets struct {
 	byID  map[int64]*Socket // nil while there are none
 	order []int64           // the sorted numbers of the sockets, and of some that were removed
+	most  int               // see shrink.Delete
 }
 
 func (c *sockets) len() int { return len(c.byID) }
@@ -30,9 +35,9 @@ func (c *sockets) add(s *Socket) {
 const fewGone = 32
 
 func (c *sockets) remove(s *Socket) {
-	delete(c.byID, s.id)
+	c.byID = shrink.Delete(c.byID, s.id, &c.most)
 	if gone := len(c.order) - len(c.byID); gone > fewGone+len(c.byID)/8 {
-		c.order = slices.DeleteFunc(c.order, func(id int64) bool { return c.byID[id] == nil })
+		c.order = shrink.Slice(slices.DeleteFunc(c.order, func(id int64) bool { return c.byID[id] == nil }))
 	}
 	if len(c.byID) == 0 {
 		*c = sockets{}

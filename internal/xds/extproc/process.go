@@ -167,7 +167,11 @@ var errKept = status.Error(codes.Internal, "extproc: the external processor ende
 // already, but not if the RPC has ended. Only the first error counts.
 func (p *process) end(err error) {
 	p.mu.Lock()
-	if p.finished || p.err != nil || p.ctx.Err() != nil {
+	switch over := p.ctx.Err(); {
+	case p.finished || p.err != nil:
+		err = nil
+	case err != nil && over != nil: // cancelled would come too late
+		p.err = status.FromContextError(over).Err()
 		err = nil
 	}
 	if !p.isOver {
@@ -199,13 +203,19 @@ func (p *process) cancelled() {
 		return
 	}
 	p.mu.Lock()
-	if r := p.mode.Response; !p.isOver && !p.finished && (r.Headers || r.Messages || r.Trailers) {
-		// What has come and was not answered does not reach the application.
+	if !p.isOver && !p.finished && p.unansweredLocked() {
 		p.err = status.FromContextError(p.ctx.Err()).Err()
 	}
 	p.mu.Unlock()
 	p.end(nil) // the RPC itself reports how it ended
 	p.release()
+}
+
+// unansweredLocked reports whether something may have come, or may come yet, that the server has not answered: it must not
+// reach the application when the RPC's context ends.
+func (p *process) unansweredLocked() bool {
+	r := p.mode.Response
+	return r.Headers && !p.dialogue.answered[responseHeaders] || r.Messages || r.Trailers
 }
 
 // grace is how long the server may take to end its stream after the end of an RPC.

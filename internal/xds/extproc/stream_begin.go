@@ -63,7 +63,8 @@ func (s *stream) begin(next func(context.Context) (rpcconfig.Stream, error)) {
 		if s.inner != nil || s.beginErr != nil {
 			return
 		}
-		s.failToBegin(errLeft) // code of the program panics, or calls runtime.Goexit
+		s.end(errLeft) // code of the program panics, or calls runtime.Goexit
+		s.failToBegin(errLeft)
 		if !called {
 			_, _ = next(s.ctx) // which has ended
 		}

@@ -130,6 +130,33 @@ func TestCancelledUnanswered(t *testing.T) {
 	}
 }
 
+// TestCancelledAnswered: what needs no answer reaches the application also if the RPC's context has ended.
+func TestCancelledAnswered(t *testing.T) {
+	s := onStream(t, &Config{Mode: Mode{Response: ResponseMode{Headers: true}}}, rpcconfig.RPC{}, &ending{after: 9})
+	s.begin(func(context.Context) (rpcconfig.Stream, error) { return &ended{}, nil })
+	s.process.mu.Lock()
+	s.dialogue.ask(responseHeaders)
+	err := s.dialogue.reply(responseHeaders, answer{})
+	s.process.mu.Unlock()
+	s.process.cancel()
+	<-s.over
+	if err != nil || s.failure() != nil {
+		t.Error(err, s.failure())
+	}
+}
+
+// TestErrorBesideTheEnd: an error that comes once the RPC's context has ended does not let through what was not answered.
+func TestErrorBesideTheEnd(t *testing.T) {
+	s := onStream(t, &Config{Mode: Mode{Response: ResponseMode{Headers: true}}}, rpcconfig.RPC{}, &ending{after: 9})
+	s.process.watch() // cancelled comes late
+	s.process.cancel()
+	s.process.end(status.Error(codes.Internal, "disallowed"))
+	if err := s.failure(); status.Code(err) != codes.Canceled {
+		t.Error(err)
+	}
+	s.cancelled()
+}
+
 // TestTimeoutOfRoute: the process waits no longer than the route lets the RPC last.
 func TestTimeoutOfRoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
