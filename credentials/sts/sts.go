@@ -128,6 +128,7 @@ func (c *callCreds) current(ctx context.Context) (string, error) {
 	}
 	c.came = time.Now()
 	c.header = got.TokenType + " " + got.AccessToken
-	c.expiry = time.Now().Add(time.Duration(min(max(got.ExpiresIn, 0), maxLifetime)) * time.Second)
+	// The date counts: the monotonic clock may stand still while the machine sleeps, and the token ends meanwhile.
+	c.expiry = time.Now().Add(time.Duration(min(max(got.ExpiresIn, 0), maxLifetime)) * time.Second).Round(0)
 	return c.header, nil
 }
