@@ -60,7 +60,8 @@ type plane struct {
 	version int
 	server  *grpc.Server
 	streams int
-	open    int // of the streams
+	last    int64 // the id of the last stream
+	open    int   // of the streams
 	nacks   []string
 	asked   map[string][]string // the names of the last request, by type
 	acks    map[string]bool     // the types that this stream has got, and taken
@@ -90,11 +91,12 @@ func (p *plane) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	context.AfterFunc(ctx, func() {})
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(gs, serverv3.NewServer(ctx, p.caches(), serverv3.CallbackFuncs{
-		StreamOpenFunc: func(ctx context.Context, _ int64, _ string) error {
+		StreamOpenFunc: func(ctx context.Context, id int64, _ string) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.streams++
 			p.open++
+			p.last = id
 			p.acks = make(map[string]bool)
 			p.tokens = metadata.ValueFromIncomingContext(ctx, "authorization")
 			return nil
@@ -104,7 +106,7 @@ func (p *plane) start() {
 			defer p.mu.Unlock()
 			p.open--
 		},
-		StreamRequestFunc: func(_ int64, r *discoveryv3.DiscoveryRequest) error {
+		StreamRequestFunc: func(id int64, r *discoveryv3.DiscoveryRequest) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.requests++
@@ -112,7 +114,7 @@ func (p *plane) start() {
 				p.asked = make(map[string][]string)
 			}
 			p.asked[r.GetTypeUrl()] = r.GetResourceNames()
-			if r.GetResponseNonce() != "" {
+			if r.GetResponseNonce() != "" && id == p.last { // a stream before may say so late
 				p.acks[r.GetTypeUrl()] = true
 			}
 			if r.GetNode() != nil {
@@ -161,6 +163,13 @@ func (p *plane) received() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.requests
+}
+
+// alone reports whether the streams before the last one have ended.
+func (p *plane) alone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.open == 1
 }
 
 // answered reports whether the last stream has brought all types of resources.

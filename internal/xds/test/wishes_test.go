@@ -317,6 +317,7 @@ func TestWishConnectedOverXDS(t *testing.T) {
 		}
 	}
 	until(t, p.answered)
+	until(t, p.alone)
 	asked := p.received()
 	for range 50 {
 		call(t, cc)
