@@ -28,25 +28,15 @@ import (
 	"google.golang.org/grpc/resolver/manual"
 )
 
-// fixedBundle always has the same credentials.
-type fixedBundle struct {
-	transport credentials.TransportCredentials
-	perRPC    credentials.PerRPCCredentials
-}
-
-func (b fixedBundle) TransportCredentials() credentials.TransportCredentials { return b.transport }
-func (b fixedBundle) PerRPCCredentials() credentials.PerRPCCredentials       { return b.perRPC }
-func (b fixedBundle) NewWithMode(string) (credentials.Bundle, error)         { return b, nil }
-
 // bundleEdges print what a bundle's credentials count for.
 func bundleEdges() []probe.Probe {
 	named := credentials.NewTLS(&tls.Config{ServerName: "named.example"})
 	ways := map[string][]grpc.DialOption{
-		"bundle":                     {grpc.WithCredentialsBundle(fixedBundle{transport: named})},
-		"bundle and an authority":    {grpc.WithCredentialsBundle(fixedBundle{transport: named}), grpc.WithAuthority("mine.example")},
+		"bundle":                     {grpc.WithCredentialsBundle(secretBundle{named, nil})},
+		"bundle and an authority":    {grpc.WithCredentialsBundle(secretBundle{named, nil}), grpc.WithAuthority("mine.example")},
 		"transport":                  {grpc.WithTransportCredentials(named)},
 		"transport and an authority": {grpc.WithTransportCredentials(named), grpc.WithAuthority("mine.example")},
-		"insecure bundle":            {grpc.WithCredentialsBundle(fixedBundle{transport: insecure.NewCredentials()})},
+		"insecure bundle":            {grpc.WithCredentialsBundle(secretBundle{insecure.NewCredentials(), nil})},
 		"local":                      {grpc.WithTransportCredentials(overridden(local.NewCredentials()))},
 		"ALTS":                       {grpc.WithTransportCredentials(overridden(alts.NewClientCreds(alts.DefaultClientOptions())))},
 		"insecure":                   {grpc.WithTransportCredentials(overridden(insecure.NewCredentials()))},
@@ -113,6 +103,32 @@ func localDial() []probe.Probe {
 	return out
 }
 
+// telling is a server that prints which encodings a request accepts and has, and then answers it.
+func telling(p *probe.P, answer func(*rig.Raw, rig.Request)) string {
+	return rig.RawServer(p, func(r *rig.Raw) {
+		for {
+			req, err := r.AcceptAll()
+			if err != nil {
+				return
+			}
+			p.Printf("accept %q, sends %q", req.Get("grpc-accept-encoding"), req.Get("grpc-encoding"))
+			answer(r, req)
+		}
+	})
+}
+
+// encodedReplies are replies whose encoding a request may accept, or not.
+var encodedReplies = []answer{
+	{"plain", full(ok(), rig.Message("r"), "grpc-status", "0")},
+	{"gzip", full(ok("grpc-encoding", "gzip"), packed("r"), "grpc-status", "0")},
+	{"turned", full(ok("grpc-encoding", "turned"), turnedReply(), "grpc-status", "0")},
+	{"turned, not compressed", full(ok("grpc-encoding", "turned"), rig.Message("r"), "grpc-status", "0")},
+	{"turned, no message", full(ok("grpc-encoding", "turned"), nil, "grpc-status", "9", "grpc-message", "no")},
+	{"unknown", full(ok("grpc-encoding", "nope"), turnedReply(), "grpc-status", "0")},
+}
+
+func turnedReply() []byte { return rig.Frame(1, string(turn([]byte(rig.Payload("r"))))) }
+
 // acceptEdges say which compressors a reply may have.
 func acceptEdges() []probe.Probe {
 	var out []probe.Probe
@@ -141,51 +157,29 @@ func acceptEdges() []probe.Probe {
 		"default, sends turned":       {grpc.UseCompressor("turned")},
 		"the server's is the default": nil,
 	} {
-		for _, reply := range []string{"", "gzip", "turned", "turned, not compressed", "turned, no message", "nope"} {
-			for _, stream := range []bool{false, true} {
-				kind := map[bool]string{false: "unary", true: "stream"}[stream]
-				out = append(out, probe.Probe{Name: fmt.Sprintf("accepts/%s, reply %q, %s", name, reply, kind), Alone: true, Run: func(p *probe.P) {
-					registerTurned()
-					addr := rig.RawServer(p, func(r *rig.Raw) {
-						for {
-							req, err := r.AcceptAll()
-							if err != nil {
-								return
-							}
-							p.Printf("accept %q", req.Get("grpc-accept-encoding"))
-							switch message := rig.Frame(1, string(turn([]byte(rig.Payload("r"))))); reply {
-							case "gzip":
-								full(ok("grpc-encoding", "gzip"), packed("r"), "grpc-status", "0")(r, req)
-							case "turned":
-								full(ok("grpc-encoding", "turned"), message, "grpc-status", "0")(r, req)
-							case "turned, not compressed":
-								full(ok("grpc-encoding", "turned"), rig.Message("r"), "grpc-status", "0")(r, req)
-							case "turned, no message":
-								full(ok("grpc-encoding", "turned"), nil, "grpc-status", "9", "grpc-message", "no")(r, req)
-							case "nope":
-								full(ok("grpc-encoding", "nope"), message, "grpc-status", "0")(r, req)
-							default:
-								full(ok(), rig.Message("r"), "grpc-status", "0")(r, req)
-							}
-						}
-					})
-					cc := channelTo(p, addr)
+		for _, stream := range []bool{false, true} {
+			kind := map[bool]string{false: "unary", true: "stream"}[stream]
+			out = append(out, probe.Probe{Name: "accepts/" + name + ", " + kind, Alone: true, Run: func(p *probe.P) {
+				registerTurned()
+				for _, r := range encodedReplies {
+					p.Printf("%s:", r.name)
+					cc := channelTo(p, telling(p, r.do))
 					if !stream {
 						p.Printf("%s", call(p.Context(), cc, opts...))
-						return
+						continue
 					}
 					st, err := cc.NewStream(p.Context(), rig.BidiDesc, rig.Bidi, opts...)
 					if err != nil {
 						p.Printf("begin: %s", rig.Err(err))
-						return
+						continue
 					}
 					_ = st.SendMsg(rig.M("q"))
 					_ = st.CloseSend()
 					m := new(rig.Msg)
 					err = st.RecvMsg(m)
 					p.Printf("%q %s", m.GetValue(), rig.Err(err))
-				}})
-			}
+				}
+			}})
 		}
 	}
 	return out
@@ -203,16 +197,7 @@ func oldAcceptEdges() []probe.Probe {
 		for _, accept := range []string{"", "gzip", "turned"} {
 			out = append(out, probe.Probe{Name: fmt.Sprintf("accepts with %s: %q", name, accept), Alone: true, Run: func(p *probe.P) {
 				registerTurned()
-				addr := rig.RawServer(p, func(r *rig.Raw) {
-					for {
-						req, err := r.AcceptAll()
-						if err != nil {
-							return
-						}
-						p.Printf("accept %q, sends %q", req.Get("grpc-accept-encoding"), req.Get("grpc-encoding"))
-						full(ok("grpc-encoding", "gzip"), packed("r"), "grpc-status", "0")(r, req)
-					}
-				})
+				addr := telling(p, full(ok("grpc-encoding", "gzip"), packed("r"), "grpc-status", "0"))
 				var opts []grpc.CallOption
 				if accept != "" {
 					opts = append(opts, experimental.AcceptCompressors(accept))

@@ -188,16 +188,12 @@ var policyEdges = []probe.Probe{
 // refusing is a server that refuses the first attempts of each connection.
 func refusing(p *probe.P, n int32, code http2.ErrCode) string {
 	return rig.RawServer(p, func(r *rig.Raw) {
-		for {
-			req, err := r.AcceptAll()
-			if err != nil {
-				return
-			}
+		for req, err := r.AcceptAll(); err == nil; req, err = r.AcceptAll() {
 			if n--; n >= 0 {
 				_ = r.WriteRSTStream(req.ID, code)
-				continue
+			} else {
+				full(ok(), rig.Message("r"), "grpc-status", "0")(r, req)
 			}
-			full(ok(), rig.Message("r"), "grpc-status", "0")(r, req)
 		}
 	})
 }
