@@ -15,11 +15,12 @@ const (
 
 // throttle counts the requests of the last 30 seconds. The zero value is ready for use.
 type throttle struct {
+	since   time.Time // when it was first used; with the monotonic clock, as the wall clock may be set
 	buckets [throttleBuckets]bucket
 }
 
 type bucket struct {
-	begin               time.Time
+	n                   int64 // 1 is the first bucket since since
 	accepted, throttled int
 }
 
@@ -46,8 +47,9 @@ func (t *throttle) done(now time.Time, accepted bool) {
 }
 
 func (t *throttle) sum(now time.Time) (accepted, throttled int) {
+	n := t.number(now)
 	for _, b := range t.buckets {
-		if now.Sub(b.begin) < throttleWindow {
+		if b.n > 0 && n-b.n < throttleBuckets {
 			accepted += b.accepted
 			throttled += b.throttled
 		}
@@ -56,11 +58,18 @@ func (t *throttle) sum(now time.Time) (accepted, throttled int) {
 }
 
 func (t *throttle) at(now time.Time) *bucket {
-	const width = throttleWindow / throttleBuckets
-	begin := now.Truncate(width)
-	b := &t.buckets[begin.UnixNano()/int64(width)%throttleBuckets]
-	if !b.begin.Equal(begin) {
-		*b = bucket{begin: begin}
+	n := t.number(now)
+	b := &t.buckets[n%throttleBuckets]
+	if b.n != n {
+		*b = bucket{n: n}
 	}
 	return b
+}
+
+// number returns the number of now's bucket.
+func (t *throttle) number(now time.Time) int64 {
+	if t.since.IsZero() {
+		t.since = now
+	}
+	return 1 + int64(max(now.Sub(t.since), 0)/(throttleWindow/throttleBuckets))
 }

@@ -33,3 +33,19 @@ func TestThrottle(t *testing.T) {
 		t.Error("remembers what is long past")
 	}
 }
+
+// A failure counts for thirty seconds.
+func TestThrottleWindow(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var th throttle
+	for range 40 {
+		th.done(now, false)
+	}
+	th.done(now.Add(-time.Hour), false) // read before another's first use
+	if th.allow(now.Add(throttleWindow-time.Nanosecond), 0) {
+		t.Error("forgets too early")
+	}
+	if !th.allow(now.Add(throttleWindow), 0.2) { // the request that was not sent counts
+		t.Error("remembers too long")
+	}
+}
