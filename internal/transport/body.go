@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"math"
 	"sync"
 
 	"google.golang.org/grpc/internal/transport/grpcwire"
@@ -21,12 +22,14 @@ type body struct {
 	// that were freed.
 	pendingWindow uint16
 	pendingRefund int32
-	held          int // bytes of memory that the connection was last told of
+	held          uint32 // bytes of memory that the connection was last told of
+	coming        int32  // bytes of the current frame that are not here yet, though the windows count them
 }
 
 // space returns memory into which the reader puts the next bytes, at most n of them. It may reserve ahead
 // bytes for them. mu is held.
 func (b *body) space(n, ahead int) []byte {
+	b.coming = int32(n)
 	if b.closed {
 		return make([]byte, min(n, 4<<10)) // the body was closed in the middle of a frame
 	}
@@ -35,11 +38,12 @@ func (b *body) space(n, ahead int) []byte {
 	return p
 }
 
-// piece is the next n bytes of a body: the bytes of p, for whose message ahead bytes may be reserved; or,
-// if p is nil, the bytes that the reader has put into the last Space.
+// piece is the next n bytes of a body: the bytes of p, for whose message ahead bytes may be reserved, and
+// which rest bytes of the same frame follow; or, if p is nil, the bytes that the reader has put into the
+// last Space.
 type piece struct {
-	p        []byte
-	n, ahead int
+	p              []byte
+	n, ahead, rest int
 }
 
 // take takes a piece. expect is how many bytes the window should have room for, because the receiver waits
@@ -48,6 +52,7 @@ func (b *body) take(pc piece, t *traffic) (expect int, err error) {
 	if pc.p == nil {
 		return b.filled(pc.n, t)
 	}
+	b.coming = int32(pc.rest)
 	for p := pc.p; len(p) > 0 && !b.closed; {
 		if n, messages := b.inbox.takeSmall(&b.asm, p); messages > 0 {
 			p = p[n:]
@@ -70,6 +75,7 @@ func (b *body) take(pc piece, t *traffic) (expect int, err error) {
 // filled takes the n bytes that the reader has put into the assembler's last Space. mu is held.
 func (b *body) filled(n int, t *traffic) (expect int, err error) {
 	b.filling = false
+	b.coming -= int32(n)
 	if b.closed {
 		b.asm.Abort()
 		return 0, nil
@@ -113,9 +119,12 @@ func (b *body) wanted() int {
 	return b.expect()
 }
 
-// expect returns how many bytes must arrive before the receiver can consume anything. It is called after
-// each frame of a message, not only at its beginning: padding uses up the window too.
-func (b *body) expect() int {
+// expect returns how many bytes the peer has to send before the receiver can consume anything. It is called
+// after each frame of a message, not only at its beginning: padding uses up the window too.
+func (b *body) expect() int { return max(b.lacks()-int(b.coming), 0) }
+
+// lacks returns how many bytes must arrive before the receiver can consume anything.
+func (b *body) lacks() int {
 	switch {
 	case b.asm.InMessage():
 		return b.asm.Missing()
@@ -194,12 +203,12 @@ func (b *body) leave(mu *sync.Mutex, t *h2.InlineReader, waiter *condWaiter, err
 }
 
 // change returns by how many bytes the memory of what has arrived and was not taken has grown since the
-// last call; it is negative if that has shrunk. mu is held.
+// last call; it is negative if that has shrunk. More than 4 GiB count as that. mu is held.
 func (b *body) change() int {
-	held := b.asm.Held() + b.inbox.held()
-	d := held - b.held
+	held := uint32(min(uint64(b.asm.Held()+b.inbox.held()), math.MaxUint32))
+	d := int64(held) - int64(b.held)
 	b.held = held
-	return d
+	return int(d)
 }
 
 // maxPendingRefund is how many bytes of memory a stream may have freed before it tells its connection, and

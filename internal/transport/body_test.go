@@ -72,3 +72,41 @@ func TestWindowOfWhoWantsNoInput(t *testing.T) {
 		b.close()
 	}
 }
+
+// The windows count a frame when its header arrives. What is still to come of it is not asked for again.
+func TestWindowWithinFrame(t *testing.T) {
+	const size, frame = 64 << 10, 16 << 10
+	var b body
+	var w wakeCount
+	pool := mem.DefaultBufferPool()
+	b.asm.Init(&pool, 1<<20)
+	b.wake.call(&w, wakeMessage)
+	want := func(what string, lacks, coming int) {
+		t.Helper()
+		if got, want := b.wanted(), lacks-coming; got != want {
+			t.Errorf("%s: a window of %d bytes, want %d", what, got, want)
+		}
+	}
+	p := append([]byte{0, 0, 1, 0, 0}, make([]byte, 95)...)
+	if _, err := b.take(piece{p: p, n: len(p), ahead: size, rest: frame - len(p)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	want("a piece of a frame", size-95, frame-100)
+	n := len(b.space(frame-100, size))
+	want("memory for the rest", size-95, frame-100)
+	if _, err := b.take(piece{n: n - 1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	want("some of the rest", size-95-n+1, frame-100-n+1)
+	for left := frame - 100 - n + 1; left > 0; left -= n {
+		n = len(b.space(left, size))
+		if _, err := b.take(piece{n: n}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("the whole frame", size+5-frame, 0)
+	b.space(frame, size)
+	want("the next frame", size+5-frame, frame)
+	b.filling = false
+	b.close()
+}

@@ -86,8 +86,8 @@ func (r *clientReceiver) Space(n, ahead int) []byte {
 }
 
 // Take implements h2.Receiver.
-func (r *clientReceiver) Take(p []byte, ahead int) (grew int, err error) {
-	return r.arrived(piece{p, len(p), ahead})
+func (r *clientReceiver) Take(p []byte, ahead, rest int) (grew int, err error) {
+	return r.arrived(piece{p, len(p), ahead, rest})
 }
 
 // Filled implements h2.Receiver.

@@ -45,7 +45,7 @@ func (f *foreignReceiver) OnHeaders(b *h2.HeaderBlock, end bool) error {
 }
 
 // Take implements h2.Receiver.
-func (f *foreignReceiver) Take(p []byte, _ int) (grew int, err error) {
+func (f *foreignReceiver) Take(p []byte, _, _ int) (grew int, err error) {
 	return f.Filled(copy(f.Space(len(p), 0), p))
 }
 

@@ -92,7 +92,7 @@ func TestSmallMessagesAtOnce(t *testing.T) {
 	b.asm.Init(new(mem.DefaultBufferPool()), 100)
 	one := append(messagePrefix(1), 'x')
 	wire := bytes.Repeat(one, n)
-	if _, err := b.take(piece{wire, len(wire), len(wire)}, nil); err != nil {
+	if _, err := b.take(piece{p: wire, n: len(wire), ahead: len(wire)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.inbox.len(); got != n {
@@ -105,7 +105,7 @@ func TestSmallMessagesAtOnce(t *testing.T) {
 		var b body
 		b.asm = grpcwire.Assembler{}
 		b.asm.Init(new(mem.DefaultBufferPool()), 100)
-		_, _ = b.take(piece{wire, len(wire), len(wire)}, nil)
+		_, _ = b.take(piece{p: wire, n: len(wire), ahead: len(wire)}, nil)
 		b.close() // nor is each of them taken out to be dropped
 	})
 	if allocs > n/50 { // they are 43, and what goroutines of earlier tests make meanwhile

@@ -34,8 +34,8 @@ func (r *serverReceiver) Space(n, ahead int) []byte {
 }
 
 // Take implements h2.Receiver.
-func (r *serverReceiver) Take(p []byte, ahead int) (grew int, err error) {
-	return r.arrived(piece{p, len(p), ahead})
+func (r *serverReceiver) Take(p []byte, ahead, rest int) (grew int, err error) {
+	return r.arrived(piece{p, len(p), ahead, rest})
 }
 
 // Filled implements h2.Receiver.

@@ -56,7 +56,7 @@ func (r *reader) onData(h frame.Header) error {
 	if data == 0 && !end {
 		// Padding has used up window for which the Receiver may wait. That nothing has arrived too early
 		// is no fault.
-		grew, _ := s.Receiver().Take([]byte{}, 1)
+		grew, _ := s.Receiver().Take([]byte{}, 1, 0)
 		r.in.act.NoteBody(s, grew)
 		return r.in.act.Useless()
 	}
@@ -124,7 +124,7 @@ func (r *reader) fillBody(s *protocol.Stream, n int) (fault, err error) {
 		k := min(a.rd.Buffered(), n)
 		if k > 0 {
 			p, _ := a.rd.Peek(k) // k bytes are buffered: Peek does not wait
-			grew, fault = s.Receiver().Take(p, max(2*k, a.Ahead()))
+			grew, fault = s.Receiver().Take(p, max(2*k, a.Ahead()), n-k)
 			a.rd.Discard(k)
 		} else if k, grew, fault, err = r.readInto(s, n); err != nil {
 			return nil, unexpectedEOF(err)

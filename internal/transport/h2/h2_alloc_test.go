@@ -64,9 +64,9 @@ func (s *spin) OnHeaders(b *protocol.HeaderBlock, end bool) error {
 	}
 	return nil
 }
-func (s *spin) Take([]byte, int) (int, error) { return 0, nil }
-func (s *spin) Space(n, _ int) []byte         { return s.buf[:min(n, len(s.buf))] }
-func (s *spin) Filled(n int) (int, error)     { return 0, nil }
+func (s *spin) Take([]byte, int, int) (int, error) { return 0, nil }
+func (s *spin) Space(n, _ int) []byte              { return s.buf[:min(n, len(s.buf))] }
+func (s *spin) Filled(n int) (int, error)          { return 0, nil }
 
 // Static field sources, as a role has them for what never changes.
 var spinRequest, spinResponse, spinTrailers protocol.FieldSource = &request, &response, &trailers

@@ -211,7 +211,7 @@ func (s *testStream) OnHeaders(b *protocol.HeaderBlock, end bool) error {
 	return nil
 }
 
-func (s *testStream) Take(p []byte, ahead int) (grew int, err error) {
+func (s *testStream) Take(p []byte, ahead, _ int) (grew int, err error) {
 	for len(p) > 0 && err == nil {
 		n := copy(s.Space(len(p), ahead), p)
 		p = p[n:]

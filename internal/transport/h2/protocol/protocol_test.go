@@ -86,7 +86,7 @@ func (f fields) AppendFields(w *FieldWriter) {
 type deaf struct{}
 
 func (deaf) OnHeaders(*HeaderBlock, bool) error { return nil }
-func (deaf) Take([]byte, int) (int, error)      { return 0, nil }
+func (deaf) Take([]byte, int, int) (int, error) { return 0, nil }
 func (deaf) Space(int, int) []byte              { return nil }
 func (deaf) Filled(int) (int, error)            { return 0, nil }
 func (deaf) OnEnd() error                       { return nil }
