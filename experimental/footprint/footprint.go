@@ -94,7 +94,7 @@ func Read() Snapshot {
 //   - "there is no poller for sockets on this system".
 //   - "it is in a bubble of testing/synctest", where the clock is not the system's.
 //   - "the system refuses to watch its socket: ...": it is out of descriptors, of memory or of
-//     watches (on Linux fs.epoll.max_user_watches). Later connections are tried anew.
+//     watches (on Linux fs.epoll.max_user_watches). It is asked again after a minute.
 //   - "T is no socket, and does not show one below it", by embedding it or by a method NetConn:
 //     bufconn, net.Pipe, channels of SSH. A wrapper can implement experimental.Reading.
 //   - "T is waited for in a ReadOnReady of its own": see experimental.ReadyReader. It has no buffer

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -87,6 +88,10 @@ func (s *epollWaiter) open(of *epoll) error {
 	s.of, s.file = of, os.NewFile(uintptr(fd), "epoll")
 	s.take = s.takeEvents
 	s.ask = func(fd uintptr) { s.refused.note(s.askFor(fd)) }
+	if err = s.file.SetReadDeadline(time.Time{}); err != nil { // the runtime could not watch it
+		s.file.Close()
+		return err
+	}
 	s.rc, err = s.file.SyscallConn()
 	return err
 }

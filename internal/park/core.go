@@ -97,7 +97,7 @@ type set struct {
 	p      atomic.Pointer[poller] // nil: nobody is registered. Written with mu held.
 
 	mu  sync.Mutex
-	err error // the poller failed; no further parking
+	err error // the poller failed; no further parking until nobody is registered
 }
 
 // poller is a running backend with a table of its own: if a stopped poller still has an event to deal with,

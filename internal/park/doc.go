@@ -7,7 +7,7 @@
 // process has one poller, which hears from the kernel that a parked connection is
 // readable (or ended, or failed) and wakes its [Owner], or runs it.
 // The poller starts with the first connection that parks and stops with the
-// last registered one that closes: a program whose connections are closed has
+// last registered one that closes, or can't park any more: a program whose connections are closed has
 // no goroutine and no descriptor of this package.
 //
 // # The reader's role
@@ -60,5 +60,6 @@
 // The package knows descriptors and callbacks, nothing of what they carry.
 //
 // [Sweeper] is the other half of going idle: it finds, with one timer for the
-// whole process, the connections that have been quiet for a while.
+// whole process, the connections that have been quiet for a while. Those that the system
+// has refused to watch have another one, which has them ask again.
 package park

@@ -18,7 +18,8 @@ func (p *poller) rouse(tokens []uint64) (one *Handle) {
 }
 
 // fail ends a poller's goroutine: the poller was closed, or the system refuses to wait. Nobody may then
-// stay parked. fail wakes all handles, and their next Park fails, so that they wait in reads.
+// stay parked. fail wakes all handles. Park fails until it has failed for each of them, or they are closed;
+// then there can be a new poller.
 func (p *poller) fail(err error) {
 	p.set.mu.Lock()
 	var all []*Handle

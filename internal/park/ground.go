@@ -10,6 +10,7 @@ import "google.golang.org/grpc/internal/warm"
 type Ground struct {
 	set     set
 	sweeper *Sweeper
+	retries *Sweeper
 	kernel  Kernel
 }
 
@@ -35,6 +36,7 @@ func NewGround(k Kernel) *Ground {
 	return &Ground{
 		set:     set{open: func() (backend, error) { return foreign{k, make(chan struct{})}, nil }},
 		sweeper: newSweeper(Linger),
+		retries: NewSteadySweeper(RetryPeriod),
 		kernel:  k,
 	}
 }
@@ -46,6 +48,14 @@ func (g *Ground) Sweeper() *Sweeper {
 		return processSweeper
 	}
 	return g.sweeper
+}
+
+// RetrySweeper returns the sweeper of those connections on g that the system has refused to watch.
+func (g *Ground) RetrySweeper() *Sweeper {
+	if g == nil {
+		return processRetries
+	}
+	return g.retries
 }
 
 // Takes reports whether Take is cheap on g: the system can be told not to report an event.

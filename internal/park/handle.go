@@ -14,7 +14,7 @@ func (h *Handle) init(s *set, o Owner) { h.set, h.owner = s, o }
 // else takes the role. With a nil error the caller must not touch the reader's state any more: by then the
 // role may already be somebody else's. With any error the caller still holds the role: see ErrKicked and
 // ErrClosed. After other errors (no support, out of descriptors or of the kernel's watches) the caller goes
-// on with a goroutine that waits in a read.
+// on with a goroutine that waits in a read. It may try again: see RetryPeriod.
 //
 // Before it calls Park, the caller must have read until nothing was left, or at least have looked for input
 // since it took the role. Bytes that a layer above the socket holds do not wake a reader.
@@ -49,9 +49,10 @@ func (h *Handle) Park() error {
 	if err == nil {
 		return nil
 	}
-	if first {
-		h.set.unregister(h)
+	if !first {
+		h.disarm()
 	}
+	h.set.unregister(h) // also if the poller has failed: once nobody is registered there can be a new one
 	if h.wakeGen(h.gen) {
 		return err
 	}
@@ -69,7 +70,7 @@ func (h *Handle) Take() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.slot == 0 {
-		return true // closed since
+		return true // closed since, or refused
 	}
 	be, err := h.set.backend(false)
 	if c, ok := be.(calmer); ok && err == nil {

@@ -131,6 +131,17 @@ func TestArmFails(t *testing.T) {
 	if err := h.Park(); err != nil {
 		t.Fatalf("Park once the system allows: %v", err)
 	}
+	// It refuses a socket that it has watched.
+	h.Kick()
+	k.armErr = syscall.ENOMEM
+	if err := h.Park(); err != syscall.ENOMEM || len(k.known) > 0 {
+		t.Fatalf("Park: %v; %d are known", err, len(k.known))
+	}
+	wantStats(t, s, Stats{})
+	k.armErr = nil
+	if err := h.Park(); err != nil {
+		t.Fatalf("Park once the system allows again: %v", err)
+	}
 	h.Close()
 	wantStats(t, s, Stats{})
 
@@ -161,8 +172,8 @@ type wakeChan chan struct{}
 
 func (c wakeChan) Wake() { c <- struct{}{} }
 
-// When waiting itself fails everyone is woken, nobody can park again, and once
-// the last one is gone a new poller may try.
+// When waiting itself fails everyone is woken. Once each has been refused, or is closed, a new poller may
+// try.
 func TestPollerFails(t *testing.T) {
 	s, k := fakeSet()
 	broken := errors.New("broken")
@@ -178,22 +189,25 @@ func TestPollerFails(t *testing.T) {
 	for range hs {
 		<-woken
 	}
-	for i := range hs {
+	for _, i := range []int{0, 1, 0, 2} { // the second try of 0 is one too early
 		if err := hs[i].Park(); err != broken {
 			t.Errorf("Park: %v", err)
-		}
-		if hs[i].Close() {
-			t.Error("a woken handle has a reader")
 		}
 	}
 	wantStats(t, s, Stats{})
 	k.known = map[int]bool{}
-	var h Handle
-	h.init(s, owned{&fakeSocket{fd: 9}, woken})
-	if err := h.Park(); err != nil || k.opened != 2 {
-		t.Errorf("Park on a new poller: %v, opened %d times", err, k.opened)
+	for i := range hs[:2] {
+		if err := hs[i].Park(); err != nil || k.opened != 2 {
+			t.Errorf("Park on a new poller: %v, opened %d times", err, k.opened)
+		}
 	}
-	h.Close()
+	wantStats(t, s, Stats{Parked: 2, Registered: 2})
+	for i := range hs {
+		if parked := i < 2; hs[i].Close() != parked {
+			t.Errorf("handle %d is parked: %v", i, !parked)
+		}
+	}
+	wantStats(t, s, Stats{})
 }
 
 // The slot and the descriptor of a closed connection go to another one: what

@@ -6,7 +6,7 @@ package park
 type Stats struct {
 	// Parked connections wait without a goroutine.
 	Parked int64
-	// Registered ones have parked at some time and aren't closed.
+	// Registered ones have parked at some time, and are neither closed nor were refused since.
 	Registered int64
 }
 

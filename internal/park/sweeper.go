@@ -66,8 +66,15 @@ func NewSteadySweeper(period time.Duration) *Sweeper {
 	return s
 }
 
-// processSweeper is the sweeper that all connections share.
+// processSweeper is the sweeper that all connections share, but those that the system has refused to watch.
 var processSweeper = newSweeper(Linger)
+
+// RetryPeriod is how long a connection waits that the system has refused to watch before it asks again, and the
+// period of a RetrySweeper. A system that refuses is out of something, such as descriptors, for a while; and to
+// ask costs what it costs to park and to wake, for each connection.
+const RetryPeriod = time.Minute
+
+var processRetries = NewSteadySweeper(RetryPeriod)
 
 // Add watches e for q, as if e was touched right now. An entry that is watched already stays, touched. When
 // Quiet is called for an entry, that is out again: for one Add there is at most one Quiet. An entry belongs
@@ -142,14 +149,16 @@ func (s *Sweeper) pause() time.Duration {
 	return max(s.period/time.Duration(1+s.n/sweepStep), s.period/10)
 }
 
-// Remove stops watching e. It does nothing if e is not watched.
-func (s *Sweeper) Remove(e *Entry) {
+// Remove stops watching e, and reports whether e was watched. If not, its Quiet may be about to be called.
+func (s *Sweeper) Remove(e *Entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.next != nil {
-		s.unlink(e)
-		s.tried(e)
+	if e.next == nil {
+		return false
 	}
+	s.unlink(e)
+	s.tried(e)
+	return true
 }
 
 // Len returns how many entries are watched.

@@ -36,6 +36,7 @@ const (
 	accountCompared
 	idleChecked
 	parkedBoth
+	parkedLate
 	ownerActs
 	ownerWaits
 	handshaken
@@ -60,6 +61,7 @@ var pointNames = [namedPoints]string{
 	"a flusher's write", "DATA is read in place", "a close with unread input", "a client hears GOAWAY",
 	"places are told", "a connection turns out to be unparkable", "a program stops reading",
 	"windows are compared", "accounts are compared", "an idle connection is checked", "both ends are parked",
+	"connections are parked that could not be",
 	"an owner acts", "an owner waits for room", "TLS has shaken hands", "records of ALTS are sealed",
 	"another attempt follows", "a server refuses a connection", "a resolver is asked again", "a subchannel is READY",
 	"several subchannels are READY", "a channel is checked", "the progress of programs is checked", "a hedged call is sent again", "an attempt of a hedged call counts",

@@ -54,6 +54,7 @@ func (w *world) live() {
 	w.run(true)
 	w.settle()
 	w.rest()
+	w.relent()
 	w.part()
 	w.tearDown()
 	if w.failure == "" {
@@ -202,7 +203,7 @@ func (w *world) rest() {
 		w.run(false)
 	}
 	for _, l := range w.links {
-		if !l.quiet() || l.leaves() || w.failure != "" || l.host != nil && time.Since(l.upSince) < restTime {
+		if !l.rests() || w.failure != "" {
 			continue
 		}
 		w.reach(idleChecked)
@@ -223,13 +224,51 @@ func (w *world) rest() {
 			if lent, _ := w.pool.state(); len(w.links) == 1 && lent > 0 {
 				w.fail("all connections are parked, and %d buffers are lent", lent)
 			}
-			if n := w.ground.Sweeper().Len(); len(w.links) == 1 && n > 0 {
+			if n := w.swept(); len(w.links) == 1 && n > 0 {
 				w.fail("all connections are parked, and %d are in the sweeper", n)
 			}
 			if c.Held != 0 || s.Held != 0 {
 				w.fail("connection %d is parked, and charged with %d and %d bytes", l.n, c.Held, s.Held)
 			}
 		}
+	}
+}
+
+// swept returns how many connections the sweepers watch.
+func (w *world) swept() int { return w.ground.Sweeper().Len() + w.ground.RetrySweeper().Len() }
+
+// rests reports whether the connection has had nothing to do for a while.
+func (l *link) rests() bool {
+	return l.quiet() && !l.leaves() && (l.host == nil || time.Since(l.upSince) >= restTime)
+}
+
+// relent has the kernel watch again what it has refused to watch, and checks that connections make use of it.
+func (w *world) relent() {
+	if w.failure != "" || !w.swarm.has(fewWatches) || !w.mayPark() {
+		return
+	}
+	w.note(nil, "the kernel refuses nothing any more")
+	w.kernel.relents = true
+	for _, d := range []time.Duration{park.RetryPeriod, park.RetryPeriod, restTime} {
+		w.pass(d)
+		w.run(false)
+	}
+	for _, l := range w.links {
+		if !l.rests() || w.failure != "" {
+			continue
+		}
+		if c, s := l.client.Stats(), l.server.Stats(); !c.Parked || !s.Parked {
+			w.fail("connection %d is idle, and not parked though it may be: client %v, server %v", l.n, c.Parked, s.Parked)
+		}
+		if n := w.swept(); len(w.links) == 1 && n > 0 {
+			w.fail("all connections are parked, and %d are in the sweepers", n)
+		}
+		for _, why := range []string{l.client.WhyNot(), l.server.WhyNot()} {
+			if why != "" {
+				w.fail("connection %d is parked, and is said not to be: %s", l.n, why)
+			}
+		}
+		w.reach(parkedLate)
 	}
 }
 
@@ -314,8 +353,8 @@ func (w *world) checkEnds() {
 		w.fail("%d connections are left", transport.OpenConns())
 	case h2.BytesHeld() != 0:
 		w.fail("%d bytes are charged, and no connection is left", h2.BytesHeld())
-	case w.ground.Sweeper().Len() != 0:
-		w.fail("%d connections are left in the sweeper", w.ground.Sweeper().Len())
+	case w.swept() != 0:
+		w.fail("%d connections are left in the sweepers", w.swept())
 	}
 }
 

@@ -16,6 +16,8 @@ type kernel struct {
 	known  map[int]bool
 	events chan uint64
 	stale  []uint64 // some of the tokens that were told
+
+	relents bool // it refuses nothing any more
 }
 
 func newKernel(w *world) *kernel {
@@ -26,7 +28,7 @@ func newKernel(w *world) *kernel {
 func (k *kernel) Arm(fd int, token uint64, first bool) error {
 	k.w.mu.Lock()
 	defer k.w.mu.Unlock()
-	if k.w.swarm.has(fewWatches) && first && k.w.c.rarely(3) {
+	if k.w.swarm.has(fewWatches) && !k.relents && first && k.w.c.rarely(3) {
 		k.w.reach(armRefused)
 		return errors.New("simulation: no more watches")
 	}

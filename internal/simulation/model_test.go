@@ -23,8 +23,11 @@ func (w *world) mayDie() bool { return w.swarm.has(keepalives) && w.passed >= ti
 func (l *link) leaves() bool { return l.drained || l.w.swarm.has(ages) && l.w.passed > 0 }
 
 // parks reports whether connections that are idle are parked.
-func (w *world) parks() bool {
-	for _, f := range []feature{fewWatches, keepalives, plainConns, unpooled} {
+func (w *world) parks() bool { return w.mayPark() && !w.swarm.has(fewWatches) }
+
+// mayPark reports whether they are parked where the kernel does not refuse.
+func (w *world) mayPark() bool {
+	for _, f := range []feature{keepalives, plainConns, unpooled} {
 		if w.swarm.has(f) {
 			return false
 		}

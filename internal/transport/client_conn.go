@@ -106,8 +106,13 @@ func (h *clientHandler) Told() { h.events.Told(h.conn.Cause()) }
 
 // Unwatched implements h2.ParkObserver.
 func (h *clientHandler) Unwatched(err error) {
-	tellUnwatched(err)
 	if why := unwatchable(err); noteUnwatched(h.conn, why) {
-		h.events.Unparkable(why)
+		go func() { // it logs, and the program's logger may end the goroutine
+			tellUnwatched(err)
+			h.events.Unparkable(why)
+		}()
 	}
 }
+
+// Watched implements h2.ParkObserver.
+func (h *clientHandler) Watched() { noteWatched(h.conn) }

@@ -62,6 +62,13 @@ func noteUnwatched(c *h2.Conn, why string) bool {
 	return c.Cause() == nil && unparkable.add(c, why)
 }
 
+// noteWatched takes back noteUnwatched: the connection is parked.
+func noteWatched(c *h2.Conn) {
+	unparkable.mu.Lock()
+	defer unparkable.mu.Unlock()
+	unparkable.conns = shrink.Delete(unparkable.conns, c, &unparkable.most)
+}
+
 // closed removes a connection that has ended from the counts.
 func closed(c *h2.Conn) {
 	openConns.Add(-1)

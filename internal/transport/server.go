@@ -213,8 +213,13 @@ func newServerStream(c *Server, req *request, end bool) *ServerStream {
 
 // Unwatched implements h2.ParkObserver.
 func (h *serverHandler) Unwatched(err error) {
-	tellUnwatched(err)
 	if why := unwatchable(err); noteUnwatched(h.conn, why) {
-		h.host.Handler.Unparkable((*Server)(h), why)
+		go func() { // it logs, and the program's logger may end the goroutine
+			tellUnwatched(err)
+			h.host.Handler.Unparkable((*Server)(h), why)
+		}()
 	}
 }
+
+// Watched implements h2.ParkObserver.
+func (h *serverHandler) Watched() { noteWatched(h.conn) }

@@ -95,7 +95,7 @@ func (r *reader) finishBatch() {
 	r.in.act.batch = false
 	r.handler.BatchEnd()
 	records := r.retained()
-	if a := r.in.act; a.skipsEnd && records == 0 && a.IsCharged(r.in.swept) {
+	if a := r.in.act; a.skipsEnd && records == 0 && a.IsCharged(r.in.swept && r.in.parks == parks) {
 		return
 	}
 	c := r.lock()

@@ -4,6 +4,7 @@ package h2
 
 import (
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
@@ -21,10 +22,19 @@ type input struct {
 	lasting protocol.Lasting // and what else must be kept; fields that streams hold are in the streamSet
 
 	predictor idlePredictor
-	parks     bool                // the connection can be parked, or can rest
+	parks     parking             // whether the connection can be parked, or can rest
 	swept     bool                // the sweeper watches the connection
 	can       readyreader.Ability // abilities of the wire; immutable, so any goroutine may read it
 }
+
+// parking says whether a connection is parked when it is quiet.
+type parking uint8
+
+const (
+	never   parking = iota
+	refused         // not yet: the system has refused to watch the socket, the last time it was asked
+	parks
+)
 
 // writesWait reports whether each write may wait, because the Layer can't write without waiting.
 func (in *input) writesWait() bool { return !in.can.Has(readyreader.TriesWrites) }
@@ -38,7 +48,8 @@ type active struct {
 	wake    chan struct{} // the reader waits for it in waitForBudget
 	next    warm.Task     // a task for the reader's goroutine after it has parked; see launch
 	lending lending
-	failed  error // the error that ended an InlineReader; nil: none
+	retryAt time.Duration // when to ask the system again to watch the socket, if it has refused
+	failed  error         // the error that ended an InlineReader; nil: none
 
 	behind   int          // how many bytes are buffered behind the current frame,
 	follower frame.Header // and, if the current frame is HEADERS, the header of the next frame
@@ -78,19 +89,30 @@ func (in *input) freeze() {
 	in.lasting, in.reading = in.act.Intake.Freeze()
 }
 
+// sweeper returns the sweeper that watches the connection, if one does.
+func (in *input) sweeper(g *park.Ground) *park.Sweeper {
+	if in.parks == refused {
+		return g.RetrySweeper()
+	}
+	return g.Sweeper()
+}
+
+func (r *reader) sweeper() *park.Sweeper { return r.in.sweeper(r.ground()) }
+
 // release gives act back to its pool, without the parts that grew large.
 func (in *input) release(side protocol.Side, cfg *protocol.Config) {
 	a := in.act
 	in.act = nil
 	if in.swept {
 		in.swept = false
-		ground(cfg).Sweeper().Remove(&a.entry)
+		in.sweeper(ground(cfg)).Remove(&a.entry)
 	}
 	a.rd = readyreader.Recycle(a.rd)
 	reusable := a.Release(cfg.Pool)
 	a.batch, a.skipsEnd = false, false
 	a.counted = counted{}
 	a.failed = nil
+	a.retryAt = 0
 	a.lending.reset()
 	a.wake = nil // a channel may belong to a synctest bubble
 	if reusable {

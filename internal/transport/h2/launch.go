@@ -17,7 +17,7 @@ func (r *reader) launch(t warm.Task) {
 // start runs t on another goroutine. GoOutside is possible because a connection that parks is not in a
 // bubble of testing/synctest: see watched.
 func (r *reader) start(t warm.Task) {
-	if g := r.ground(); g != nil || !r.in.parks {
+	if g := r.ground(); g != nil || r.in.parks == never {
 		g.Go(t)
 		return
 	}

@@ -5,7 +5,9 @@ package h2
 import (
 	"errors"
 	"net"
+	"time"
 
+	"google.golang.org/grpc/internal/clock"
 	"google.golang.org/grpc/internal/park"
 	"google.golang.org/grpc/internal/readyreader"
 )
@@ -24,7 +26,7 @@ func (r *reader) lend() bool {
 	if !r.in.act.lending.wanted() {
 		return false
 	}
-	if !r.in.parks || !r.in.can.Has(readyreader.EndsReads) || !r.in.swept || !r.ground().Takes() || !r.wire.Drained() {
+	if r.in.parks != parks || !r.in.can.Has(readyreader.EndsReads) || !r.in.swept || !r.ground().Takes() || !r.wire.Drained() {
 		return false
 	}
 	c := r.lock()
@@ -56,8 +58,23 @@ func (r *reader) unparked(err error) {
 	if errors.Is(err, park.ErrKicked) || errors.Is(err, park.ErrClosed) || errors.Is(err, net.ErrClosed) {
 		return // there is something to do, or the program has closed the socket: the reader goes on
 	}
-	r.in.parks = false // from now on the reader waits in a read
+	if r.in.parks != never {
+		r.refuse()
+	}
 	if o, ok := r.handler.(ParkObserver); ok {
-		go o.Unwatched(err) // it logs, and the program's logger may end the goroutine
+		o.Unwatched(err)
+	}
+}
+
+// refuse is called when the system has refused to watch the socket. From now on the reader waits in a read, and asks
+// again now and then.
+func (r *reader) refuse() {
+	a := r.in.act
+	watched := r.in.swept && r.sweeper().Remove(&a.entry) // if it is swept, and not watched, it will hear Quiet
+	r.in.parks = refused
+	a.retryAt = time.Duration(clock.Now()) + park.RetryPeriod
+	if watched {
+		r.in.swept = false
+		r.watch()
 	}
 }

@@ -42,7 +42,7 @@ func (c *Conn) StartAfter(spent time.Duration) {
 		}()
 		l.wire.readUntil(time.Now().Add(t))
 		left = false
-		if !c.in.parks || !c.in.can.Has(readyreader.EndsReads) {
+		if c.in.parks == never || !c.in.can.Has(readyreader.EndsReads) {
 			l.armKeepalive(min(t, math.MaxInt64-lastFlush) + lastFlush) // in case deadlines have no effect
 		}
 	}
@@ -57,10 +57,10 @@ func (c *Conn) initParking() {
 	switch {
 	case !watched(c.core.Config()):
 	case c.in.can.Has(readyreader.WaitsInRead):
-		c.in.parks = true
+		c.in.parks = parks
 		c.quiet.word.Store(works)
 	case c.in.can.Has(readyreader.TriesReads):
-		c.in.parks = true
+		c.in.parks = parks
 		c.handle.InitOn(c.ground(), (*parkedConn)(c))
 		return
 	}

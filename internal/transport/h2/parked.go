@@ -14,9 +14,11 @@ func (p *parkedConn) RawConn() syscall.RawConn { return p.wire.RawConn() }
 func (p *parkedConn) Wake() { (*Conn)(p).ground().Go((*reader)(p)) }
 
 // ParkObserver is an optional interface of a [Handler] that wants to know when it turns out that its
-// connection can't be parked.
+// connection can't be parked. The calls must neither block nor call code of the program.
 type ParkObserver interface {
 	// Unwatched is called when the system refuses to watch the connection's socket. From then on a
-	// goroutine reads it. Unwatched must not block.
+	// goroutine reads it, until Watched is called. Unwatched may be called again meanwhile.
 	Unwatched(err error)
+	// Watched is called after the connection was parked after all. By then it may have ended, or been woken.
+	Watched()
 }

@@ -18,7 +18,8 @@ import (
 // does terminate. Open streams do not keep a connection from parking; buffered bytes do. If input comes
 // seldom the reader does not wait for the sweeper: it parks as soon as it has dealt with what came (see
 // idlePredictor). A connection whose input must be waited for in its Read rests instead of being
-// parked: see rest.go.
+// parked: see rest.go. If the system refuses to watch the connection's socket, the reader waits in a read,
+// and asks again after park.RetryPeriod: when there was input next, or none for all that time.
 
 // errParked ends the frame loop of a reader that has parked: it no longer has the reader's role.
 var errParked = errors.New("parked")
@@ -136,10 +137,11 @@ func (r *reader) peekHeader() ([]byte, error) {
 // more. If the sweeper watches the connection, the reader has waited and input came, which is a hit.
 func (r *reader) goesAtOnce() bool {
 	switch {
-	case !r.in.parks:
+	case r.in.parks != parks:
+		return r.in.parks == refused && r.in.act.Now >= r.in.act.retryAt
 	case r.in.swept:
 		if r.in.predictor.recordHit() {
-			r.ground().Sweeper().Trust(&r.in.act.entry)
+			r.sweeper().Trust(&r.in.act.entry)
 		}
 	case r.in.predictor.skips():
 		r.in.predictor.recordSkip()
@@ -156,7 +158,7 @@ func (r *reader) goesAtOnce() bool {
 // try is watch for a reader whose wait will probably be a miss. It returns false if too many such
 // readers wait already.
 func (r *reader) try() bool {
-	r.in.swept = r.ground().Sweeper().Try(&r.in.act.entry, (*sweptConn)(r))
+	r.in.swept = r.sweeper().Try(&r.in.act.entry, (*sweptConn)(r))
 	return r.in.swept
 }
 
@@ -164,9 +166,9 @@ func (r *reader) try() bool {
 // SETTINGS have arrived: lifting the time limit for the preface would also lift the deadline that the
 // sweeper sets, before the reader has seen it.
 func (r *reader) watch() {
-	if r.in.parks && !r.in.swept {
+	if r.in.parks != never && !r.in.swept {
 		r.in.swept = true
-		r.ground().Sweeper().Add(&r.in.act.entry, (*sweptConn)(r))
+		r.sweeper().Add(&r.in.act.entry, (*sweptConn)(r))
 	}
 }
 
@@ -195,12 +197,20 @@ func (r *reader) park() error {
 	if r.tracer() != nil {
 		(*Conn)(r).traceEvent("parked", "")
 	}
+	was := r.in.parks
+	if was == refused {
+		r.in.parks = parks // before Park, which gives up the role
+	}
 	err := r.handle.Park()
 	if err == nil {
+		if o, ok := r.handler.(ParkObserver); ok && was == refused {
+			o.Watched()
+		}
 		return gone
 	}
-	r.unparked(err)
+	r.in.parks = was
 	r.activate(start)
+	r.unparked(err)
 	if p, is := gone.(*parkedWith); is {
 		r.in.act.next = p.release()
 	}
