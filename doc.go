@@ -38,8 +38,9 @@
 //
 // # Idle connections
 //
-// A connection on which nothing arrives holds no buffer and no goroutine. Packages
-// experimental/footprint, experimental/streams and experimental/oneport have more about that.
+// A TCP, unix or TLS connection on which nothing arrives holds no buffer and no goroutine; behind a wrapper
+// it may need both. Packages experimental/footprint, which tells of those, experimental/streams and
+// experimental/oneport have more about that.
 //
 // The examples below are a tour. ARCHITECTURE.md is a map for those who change this module.
 package grpc // import "google.golang.org/grpc"

@@ -2,7 +2,7 @@
 
 // Package channelz has the type of the identifiers of the channelz service (gRFC A14).
 // The service itself is in package channelz/service. This module keeps records for it only
-// in programs that import that package.
+// in programs that import that package, or experimental/debugpage.
 package channelz
 
 import "google.golang.org/grpc/internal/channelz"

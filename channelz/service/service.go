@@ -3,8 +3,8 @@
 // Package service is the channelz service (gRFC A14), which shows the channels, servers
 // and sockets of a process to tools such as grpcdebug.
 //
-// This module keeps records only in programs that import this package, and only of what is
-// created after the import.
+// This module keeps records only in programs that import this package or experimental/debugpage,
+// and only of what is created after the import.
 //
 // On Linux the data of a socket has the options SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO and
 // TCP_INFO. The data of a connection also has options that are not in the gRFC, which show

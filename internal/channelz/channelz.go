@@ -2,8 +2,8 @@
 
 // Package channelz keeps the records that the channelz service shows (gRFC A14).
 //
-// It is off until TurnOn, which the package channelz/service calls when a program
-// imports it. While it is off NewNode and NewSocket return nil, and every method of a
+// It is off until TurnOn, which the packages channelz/service and experimental/debugpage call when
+// a program imports them. While it is off NewNode and NewSocket return nil, and every method of a
 // nil *Node or *Socket does nothing, so that callers need no condition: a program
 // without the service pays one nil comparison for each event, and no memory at all.
 //

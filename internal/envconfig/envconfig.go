@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package envconfig holds every environment variable that this module obeys.
-// Each is read once, when the program starts, into one documented variable; code
+// Each is read once, when the program starts (but CSM_* and GCE_METADATA_HOST,
+// which are asked for later), into one documented variable; code
 // that wants another value in a test takes it as a parameter or a field instead
 // of reading this package itself.
 //
 // HTTPS_PROXY and NO_PROXY are not here: golang.org/x/net/http/httpproxy reads them.
+// Nor are those that golang.org/x/oauth2 and OpenTelemetry read (GOOGLE_APPLICATION_CREDENTIALS, OTEL_*).
 package envconfig
 
 import "os"
