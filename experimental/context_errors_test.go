@@ -61,18 +61,18 @@ func TestWishContextErrors(t *testing.T) {
 				t.Errorf("cancelled: the status of %v is another", err)
 			}
 
-			late, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			late, stop := context.WithTimeout(context.Background(), time.Second)
 			defer stop()
 			err = call(late, client)
-			<-begun
+			testservice.Await(t, begun, "the handler")
 			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || status.Code(err) != codes.DeadlineExceeded {
 				t.Errorf("too late: %v", err)
 			}
 
-			late, stop = context.WithTimeout(context.Background(), 20*time.Millisecond)
+			late, stop = context.WithTimeout(context.Background(), time.Second)
 			defer stop()
 			err = call(late, plain)
-			<-begun
+			testservice.Await(t, begun, "the handler")
 			if errors.Is(err, context.DeadlineExceeded) {
 				t.Error("without the option the error is another")
 			}

@@ -57,7 +57,7 @@ func TestMaxEndWaitOfHandedStreams(t *testing.T) {
 
 // A client that reads slowly, but does, is not cut off.
 func TestMaxEndWaitLetsSlowClientsRead(t *testing.T) {
-	const messages, wait = 10, time.Second
+	const messages, wait = 10, 3 * time.Second
 	returned := make(chan struct{})
 	s := testservice.Start(t, &testservice.Functions{Stream: func(st testservice.Duplex) error {
 		defer close(returned)

@@ -23,7 +23,7 @@ import (
 
 // lost is when a wake counts as lost. A wake takes microseconds; the rest is
 // for machines with other work.
-const lost = 5 * time.Second
+const lost = 30 * time.Second
 
 // errNoInput is readNow's where a read would have to wait.
 var errNoInput = errors.New("no input")

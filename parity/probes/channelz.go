@@ -188,16 +188,12 @@ func sayCalls(p *probe.P, c czpb.ChannelzClient, when string) {
 
 // eventually waits until ok holds, and says so, or that it never did.
 func eventually(p *probe.P, what string, ok func() bool) {
-	for late := probe.Quiet(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for range 20 {
 		if ok() {
 			p.Printf("%s", what)
 			return
 		}
-		select {
-		case <-late:
-			p.Printf("never: %s", what)
-			return
-		default:
-		}
+		probe.Settle(50 * time.Millisecond)
 	}
+	p.Printf("never: %s", what)
 }

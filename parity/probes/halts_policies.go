@@ -182,7 +182,7 @@ var patienceProbes = []probe.Probe{
 		close(allow)
 		wait()
 	}},
-	{Name: "patience/window of 0", Run: func(p *probe.P) {
+	{Name: "patience/window of 0", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		addr := rig.RawServerSettings(p, []http2.Setting{{ID: http2.SettingInitialWindowSize}}, func(r *rig.Raw) {
 			for {
 				if _, err := r.Next(); err != nil {

@@ -88,7 +88,7 @@ func pauseProbes() []probe.Probe {
 	var out []probe.Probe
 	for _, pause := range pauses {
 		for _, path := range []string{rig.Unary, rig.ServerStream, rig.ClientStream} {
-			out = append(out, probe.Probe{Name: "pause/" + pause.name + path[len("/probe.Probe"):], Run: func(p *probe.P) {
+			out = append(out, probe.Probe{Name: "pause/" + pause.name + path[len("/probe.Probe"):], Limit: 20 * time.Second, Run: func(p *probe.P) {
 				r, s := paused(p, path, pausedHandlers)
 				if pause.do != nil {
 					pause.do(r.Raw)
@@ -103,7 +103,7 @@ func pauseProbes() []probe.Probe {
 	}
 	for _, ending := range endings {
 		for _, h := range lateHandlers {
-			out = append(out, probe.Probe{Name: "pause/" + h.name + ", then " + ending.name, Run: func(p *probe.P) {
+			out = append(out, probe.Probe{Name: "pause/" + h.name + ", then " + ending.name, Limit: 20 * time.Second, Run: func(p *probe.P) {
 				r, s := paused(p, h.path, h.handlers)
 				_ = r.WriteData(1, false, reply)
 				probe.Settle(moment / 2)

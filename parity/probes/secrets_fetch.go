@@ -174,7 +174,7 @@ func lateCalls(p *probe.P, creds func() credentials.PerRPCCredentials) {
 	pair := rig.Pair{Secure: true, TCP: true, Server: []grpc.ServerOption{grpc.Creds(credentials.NewServerTLSFromCert(&cert))}, Dial: dial}
 	end := func(of string, s *rig.Started, opts ...grpc.CallOption) {
 		s.Ready(p)
-		ctx, cancel := context.WithTimeout(p.Context(), 50*time.Millisecond)
+		ctx, cancel := probe.WithTimeout(p.Context(), 50*time.Millisecond)
 		defer cancel()
 		p.Printf("of the %s: %s", of, lateCode(ctx, s, opts...))
 	}

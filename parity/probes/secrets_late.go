@@ -64,17 +64,17 @@ func lateTokenProbes() []probe.Probe {
 			ofChannel := pair.Start(p)
 			ofChannel.Ready(p)
 			for range 2 {
-				ctx, cancel := context.WithTimeout(p.Context(), 50*time.Millisecond)
+				ctx, cancel := probe.WithTimeout(p.Context(), 50*time.Millisecond)
 				p.Printf("of the call, deadline: %s", lateCode(ctx, ofCall, grpc.PerRPCCredentials(c)))
 				cancel()
-				ctx, cancel = context.WithTimeout(p.Context(), 50*time.Millisecond)
+				ctx, cancel = probe.WithTimeout(p.Context(), 50*time.Millisecond)
 				p.Printf("of the channel, deadline: %s", lateCode(ctx, ofChannel))
 				cancel()
 				ctx, cancel = context.WithCancel(p.Context())
-				time.AfterFunc(50*time.Millisecond, cancel)
+				go cancelLater(cancel)
 				p.Printf("of the call, cancelled: %s", lateCode(ctx, ofCall, grpc.PerRPCCredentials(c)))
 				ctx, cancel = context.WithCancel(p.Context())
-				time.AfterFunc(50*time.Millisecond, cancel)
+				go cancelLater(cancel)
 				p.Printf("of the channel, cancelled: %s", lateCode(ctx, ofChannel))
 			}
 		}})
@@ -84,4 +84,10 @@ func lateTokenProbes() []probe.Probe {
 
 func lateCode(ctx context.Context, s *rig.Started, opts ...grpc.CallOption) string {
 	return rig.Err(s.Invoke(ctx, rig.Unary, rig.M("q"), new(rig.Msg), opts...))
+}
+
+// cancelLater calls cancel when the process is quiet.
+func cancelLater(cancel func()) {
+	probe.Settle(50 * time.Millisecond)
+	cancel()
 }

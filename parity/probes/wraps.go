@@ -36,7 +36,8 @@ type tapped struct {
 	taps     []*tapConn
 	conns    []net.Conn // around them
 	closes   []int
-	lastRead []string // what the wrapper's Read said at last
+	end      chan struct{} // closed with the first connection
+	lastRead []string      // what the wrapper's Read said at last
 }
 
 func (t *tapped) add(c net.Conn, wrap func(*tapConn) net.Conn) net.Conn {
@@ -72,16 +73,26 @@ func (t *tapped) first() (conn net.Conn, sock *net.TCPConn) {
 
 // closed says whether the first connection was closed, once it was, or after a while.
 func (t *tapped) closed() string {
-	for late := probe.Quiet(time.Second); ; time.Sleep(5 * time.Millisecond) {
-		select {
-		case <-late:
-			return "open"
-		default:
-		}
-		if t.count() > 0 {
-			return "closed"
-		}
+	quiet, stop := probe.QuietOr(time.Second)
+	defer stop()
+	select {
+	case <-t.ended():
+	case <-quiet:
 	}
+	if t.count() > 0 {
+		return "closed"
+	}
+	return "open"
+}
+
+// ended is closed with the first connection.
+func (t *tapped) ended() chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.end == nil {
+		t.end = make(chan struct{})
+	}
+	return t.end
 }
 
 // count is how often the first connection was closed.
@@ -103,8 +114,13 @@ func (t *tapped) reads() string {
 
 func (t *tapConn) Close() error {
 	t.seen.mu.Lock()
-	t.seen.closes[t.seen.number(t)]++
+	n := t.seen.number(t)
+	t.seen.closes[n]++
+	first := n == 0 && t.seen.closes[0] == 1
 	t.seen.mu.Unlock()
+	if first {
+		close(t.seen.ended())
+	}
 	return t.TCPConn.Close()
 }
 

@@ -217,7 +217,7 @@ func xdsServingProbes() []probe.Probe {
 
 // xdsServerChanges are control planes that change their minds.
 var xdsServerChanges = []probe.Probe{
-	{Name: "server/change/the listener goes", Run: func(p *probe.P) {
+	{Name: "server/change/the listener goes", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		s := startXDSServer(p, serverListeners["as it is"])
 		p.Printf("%s", s.mode())
 		s.calls(p)
@@ -228,7 +228,7 @@ var xdsServerChanges = []probe.Probe{
 		p.Printf("%s", s.mode())
 		s.calls(p)
 	}},
-	{Name: "server/change/the listener becomes bad", Run: func(p *probe.P) {
+	{Name: "server/change/the listener becomes bad", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		s := startXDSServer(p, serverListeners["as it is"])
 		p.Printf("%s", s.mode())
 		s.calls(p)
@@ -237,7 +237,7 @@ var xdsServerChanges = []probe.Probe{
 		p.Printf("%s", s.mode())
 		s.calls(p)
 	}},
-	{Name: "server/change/the listener becomes good", Run: func(p *probe.P) {
+	{Name: "server/change/the listener becomes good", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		s := startXDSServer(p, serverListeners["two managers"])
 		p.Printf("%s", s.mode())
 		s.calls(p)
@@ -245,7 +245,7 @@ var xdsServerChanges = []probe.Probe{
 		p.Printf("%s", s.mode())
 		s.calls(p)
 	}},
-	{Name: "server/change/the policy", Run: func(p *probe.P) {
+	{Name: "server/change/the policy", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		s := startXDSServer(p, serverAt+chainOf(serverRoute+guardText(`rules { action: DENY policies { key: "p" value { permissions { any: true } principals { any: true } } } }`)+routerText))
 		p.Printf("%s", s.mode())
 		s.calls(p)
@@ -253,7 +253,7 @@ var xdsServerChanges = []probe.Probe{
 		probe.Settle(moment)
 		s.calls(p)
 	}},
-	{Name: "server/change/the control plane goes", Run: func(p *probe.P) {
+	{Name: "server/change/the control plane goes", Limit: 20 * time.Second, Run: func(p *probe.P) {
 		s := startXDSServer(p, serverListeners["as it is"])
 		p.Printf("%s", s.mode())
 		s.plane.Stop()

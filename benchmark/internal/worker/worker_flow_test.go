@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/internal/farpath"
 )
 
-const flowTime = 300 * time.Millisecond
+const flowTime = time.Second // the two processes of a pair do not begin together
 
 // flows are one of each kind.
 var flows = map[string]ops.Flow{

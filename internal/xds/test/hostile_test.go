@@ -274,13 +274,15 @@ func TestHostileADSStreamDies(t *testing.T) {
 	p := newPlane(t, grpc.StreamInterceptor(k.intercept))
 	a := newBackend(t, "a")
 	p.set(listener("target", "r"), routes(to("c")), cluster("c"), assignment("c", local("z", 0, 1, a)))
-	var pauses atomic.Int64
+	var pauses, paused atomic.Int64 // paused is when the last pause began, after start
+	start := time.Now()
 	pool := poolWith(t, bootstrapText(p), func(o *xdsclient.Options) {
 		o.Client.ResourceTimeout = patience
 		o.Client.Backoff = func(failures int) time.Duration {
 			if n := pauses.Add(1); int(n) != failures+1 {
 				t.Errorf("the pause after failure %d is that of %d", n, failures+1)
 			}
+			paused.Store(int64(time.Since(start)))
 			return time.Millisecond
 		}
 	})
@@ -295,14 +297,12 @@ func TestHostileADSStreamDies(t *testing.T) {
 			return n == stream && p.answered()
 		})
 	}
-	var before time.Time
 	for i := range after {
 		s := <-k.begun
-		// A stream begins no sooner than a second after the one before, of which the server may hear late.
-		if since := s.at.Sub(before); since < 500*time.Millisecond {
-			t.Errorf("stream %d comes %v after the one before", i, since)
+		// A stream begins no sooner than a second after the one before. The first of these begins after the last pause.
+		if since, least := s.at.Sub(start)-time.Duration(paused.Load()), time.Duration(i)*time.Second; since < least {
+			t.Errorf("stream %d comes %v after the last pause, want %v at least", i, since, least)
 		}
-		before = s.at
 		answered(i + 1)
 		s.kill <- struct{}{}
 		for range 100 {
