@@ -21,6 +21,7 @@ type heldOption interface {
 func (cs *clientStream) tellBegun() {
 	for _, o := range cs.opts {
 		if h, ok := o.(heldOption); ok {
+			cs.apart.Store(true) // who ends the RPC may hold the owner's lock, which OnFinish functions may wait for
 			h.StreamBegun((*heldStream)(cs))
 		}
 	}

@@ -253,11 +253,11 @@ func (s *Server) GracefulStop() {
 
 func (s *Server) markStopped() {
 	s.stopOnce.Do(func() {
+		defer close(s.stopped) // also if a recorder's function does not return
+		defer s.channelz.Close()
 		if s.unwatch != nil {
 			s.unwatch()
 		}
-		s.channelz.Close()
-		close(s.stopped)
 	})
 }
 

@@ -85,8 +85,15 @@ func (c *streamCall) streamed() streamedCall { return c.serverCall.(streamedCall
 // fail ends the call with the status of err, and returns err.
 func (c *streamCall) fail(err error) error {
 	if c.early.CompareAndSwap(nil, &earlyEnd{err}) {
+		left := true
+		defer func() {
+			if left { // the program's code, such as a log's sink, has not returned: what the handler returns ends the call
+				c.early.Store(nil)
+			}
+		}()
 		_ = end(c.servedCall, err)
 		c.streamed().EndedEarly()
+		left = false
 	}
 	return err
 }

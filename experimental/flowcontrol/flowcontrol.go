@@ -115,7 +115,6 @@ func (r room) wait(ctx, rpc context.Context) error {
 		case <-rpc.Done():
 			return nil
 		case <-ctx.Done():
-			r(nil)
 			return context.Cause(ctx)
 		}
 	}

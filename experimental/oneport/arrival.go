@@ -3,6 +3,7 @@
 package oneport
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -64,10 +65,10 @@ func (a *arrival) shake() error {
 			a.secure = c
 		}
 	}
-	if !a.limit(net.Conn.SetDeadline, time.Now().Add(a.port.timeout)) {
-		// Some connections, such as the channels of SSH, have no deadlines.
-		defer time.AfterFunc(a.port.timeout, func() { a.raw.Close() }).Stop()
-	}
+	// A deadline is not enough: a wrapper's Read may set its own, and some connections, such as the channels of SSH,
+	// have none.
+	defer time.AfterFunc(a.port.timeout, func() { a.raw.Close() }).Stop()
+	a.limit(net.Conn.SetDeadline, time.Now().Add(a.port.timeout))
 	if err := a.secure.HandshakeContext(context.Background()); err != nil {
 		a.explain(err)
 		return err
@@ -86,12 +87,22 @@ func (a *arrival) shake() error {
 // limit calls set with deadline t, or with a time in the past if the port is closed. It reports whether the
 // connection has deadlines.
 func (a *arrival) limit(set func(net.Conn, time.Time) error, t time.Time) bool {
+	conn, closed := a.now()
+	if closed {
+		t = past
+	}
+	ok := set(conn, t) == nil
+	if _, since := a.now(); since && !closed {
+		_ = set(conn, past)
+	}
+	return ok
+}
+
+// now returns the connection, and whether the port is closed.
+func (a *arrival) now() (conn net.Conn, closed bool) {
 	a.port.mu.Lock()
 	defer a.port.mu.Unlock()
-	if a.port.closed {
-		t = time.Unix(1, 0)
-	}
-	return set(a.conn, t) == nil
+	return a.conn, a.port.closed
 }
 
 // explain tells a client that speaks HTTP on a TLS port what is wrong, as net/http does.
@@ -118,13 +129,26 @@ func (a *arrival) sniff() error {
 	}
 	defer func() { _ = a.conn.SetDeadline(time.Time{}) }()
 	a.sock = readyreader.NewSocket(a.conn)
+	wrapped := !readyreader.ReadsSocket(a.raw) // its Read may set deadlines of its own
+	if wrapped {
+		defer time.AfterFunc(a.port.settle+time.Second, func() { a.raw.Close() }).Stop()
+	}
 	for !a.isDone() {
 		until := end
-		if a.mayWait() && !said {
+		heard := saysNothing
+		switch waits := a.mayWait() && !said; {
+		case waits && wrapped:
+			speech := a.speakAfter(a.port.patience)
+			heard = func() error {
+				spoke, err := speech()
+				said, a.owed = spoke, spoke
+				return err
+			}
+		case waits:
 			until = time.Now().Add(a.port.patience)
 		}
 		a.limit(net.Conn.SetReadDeadline, until)
-		err := a.hear(pool)
+		err := a.hear(pool, heard)
 		switch {
 		case err == nil && !a.isStuck():
 		case err == nil:
@@ -133,7 +157,7 @@ func (a *arrival) sniff() error {
 			return err
 		case a.mayWait() && !said && time.Now().Before(end):
 			said, a.owed = true, true
-			if _, err := a.conn.Write(frame.AppendSettings(nil)); err != nil {
+			if err := a.speak(); err != nil {
 				return err
 			}
 		case a.owed:
@@ -145,9 +169,34 @@ func (a *arrival) sniff() error {
 	return nil
 }
 
-// hear reads what has arrived. If the connection can wait for input without a buffer, hear has none while it
-// waits.
-func (a *arrival) hear(pool mem.BufferPool) error {
+// speak sends the SETTINGS for which a client may wait.
+func (a *arrival) speak() error {
+	_, err := a.conn.Write(frame.AppendSettings(nil))
+	return err
+}
+
+// saysNothing is hear's heard where the port has nothing to say.
+func saysNothing() error { return nil }
+
+// speakAfter calls speak after d, unless stop is called before. stop reports whether it has, and its error.
+func (a *arrival) speakAfter(d time.Duration) (stop func() (spoke bool, err error)) {
+	done := make(chan error, 1)
+	t := time.AfterFunc(d, func() {
+		err := errors.New("Write has ended the goroutine")
+		defer func() { done <- err }()
+		err = a.speak()
+	})
+	return func() (spoke bool, err error) {
+		if t.Stop() {
+			return false, nil
+		}
+		return true, <-done
+	}
+}
+
+// hear reads what has arrived, and calls heard before it looks at that. If the connection can wait for input
+// without a buffer, hear has none while it waits.
+func (a *arrival) hear(pool mem.BufferPool, heard func() error) error {
 	var (
 		buf *[]byte
 		n   int
@@ -155,13 +204,16 @@ func (a *arrival) hear(pool mem.BufferPool) error {
 	)
 	if a.sock.Can().Has(readyreader.ReadsReady) {
 		if buf, n, err = a.sock.ReadOnReady(bufferSize, pool); err != nil {
-			return err
+			return cmp.Or(heard(), err)
 		}
 	} else {
 		buf = pool.Get(bufferSize)
 		n, err = a.sock.Read((*buf)[:bufferSize])
 	}
 	defer pool.Put(buf)
+	if err := heard(); err != nil {
+		return err
+	}
 	a.add((*buf)[:n])
 	if n > 0 && a.isDone() {
 		return nil // a.sock returns the error to the server that gets the connection

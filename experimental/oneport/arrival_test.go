@@ -54,7 +54,7 @@ func TestPassesTheErrorOn(t *testing.T) {
 			"ReadOnReady": &readyGone{goneWords{lastWords{said: said}, reset}},
 		} {
 			a := arrival{conn: c, raw: c, sock: readyreader.NewSocket(c)}
-			if err := a.hear(mem.DefaultBufferPool()); err != nil || !a.isDone() || a.v != v {
+			if err := a.hear(mem.DefaultBufferPool(), saysNothing); err != nil || !a.isDone() || a.v != v {
 				t.Fatalf("%s: %v, done %t, %v", name, err, a.isDone(), a.v)
 			}
 			as := a.asHTTP
@@ -108,9 +108,9 @@ func TestHearsLastWords(t *testing.T) {
 			"ReadOnReady": &readyWords{lastWords{said: said}},
 		} {
 			a, pool := arrival{conn: c, sock: readyreader.NewSocket(c)}, lending{BufferPool: mem.DefaultBufferPool()}
-			err := a.hear(&pool)
+			err := a.hear(&pool, saysNothing)
 			if err == nil && !a.isDone() {
-				err = a.hear(&pool)
+				err = a.hear(&pool, saysNothing)
 			}
 			if err != want || string(a.seen) != said || a.isDone() != (want == nil) {
 				t.Errorf("%s: heard %q of %q, %v; done %t", name, a.seen, said, err, a.isDone())

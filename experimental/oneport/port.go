@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/internal/readyreader"
+	"google.golang.org/grpc/internal/shrink"
 )
 
 var logger = grpclog.Component("oneport")
@@ -32,6 +33,7 @@ type Port struct {
 	// Guarded by mu.
 	closed bool
 	fresh  map[*arrival]struct{} // connections that no server has yet
+	most   int                   // see shrink.Delete
 }
 
 // New returns a port that accepts connections from lis once [Port.Serve] is called. An error says that the
@@ -74,23 +76,31 @@ func (p *Port) shut(err error) error {
 		return nil
 	}
 	p.closed = true
+	conns := make([]net.Conn, 0, len(p.fresh))
 	for a := range p.fresh {
-		_ = a.conn.SetDeadline(time.Unix(1, 0)) // its goroutine does the rest
+		conns = append(conns, a.conn)
 	}
 	p.fresh = nil
 	p.mu.Unlock()
 	close(p.done)
 	p.rpc.end(err)
 	p.web.end(err)
-	return p.lis.Close()
+	err = p.lis.Close()
+	for _, c := range conns {
+		go c.SetDeadline(past) // a wrapper's may wait for its Read. The goroutine that looks at c does the rest
+	}
+	return err
 }
+
+// past is a deadline that has passed.
+var past = time.Unix(1, 0)
 
 // forget removes a from p.fresh, and reports whether it was there.
 func (p *Port) forget(a *arrival) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, was := p.fresh[a]
-	delete(p.fresh, a)
+	p.fresh = shrink.Delete(p.fresh, a, &p.most)
 	return was
 }
 

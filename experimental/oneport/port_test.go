@@ -808,6 +808,32 @@ func TestTimeoutsOfItsOwn(t *testing.T) {
 	}
 }
 
+// idles has a time limit for each Read, which takes the place of any that was set.
+type idles struct{ net.Conn }
+
+func (c idles) Read(p []byte) (int, error) {
+	_ = c.Conn.SetReadDeadline(time.Now().Add(time.Hour))
+	return c.Conn.Read(p)
+}
+
+// TestWrapperSetsDeadlines: a client that waits for the server's SETTINGS gets them although a wrapper's Read sets
+// deadlines of its own, and its RPC is served.
+func TestWrapperSetsDeadlines(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("TLS %t", secure), func(t *testing.T) {
+			r := start(t, secure, func(_ *rig, lis *net.Listener) {
+				*lis = testutils.WrapListener{Listener: *lis, Wrap: func(c net.Conn) net.Conn { return idles{c} }}
+			})
+			c := r.talk()
+			c.say(hello())
+			if h, _ := c.hear(); h.Type != frame.Settings {
+				t.Errorf("first of all %+v", h)
+			}
+			r.check(r.channel())
+		})
+	}
+}
+
 // TestClosesOneDirection: the server's connection lets its end be told before it is closed.
 func TestClosesOneDirection(t *testing.T) {
 	near, far := testutils.Sockets(t, "tcp")

@@ -24,7 +24,7 @@
 // seconds, and for one that does not end its TLS handshake for 5. For a client that takes nothing of what
 // it is sent it waits until keepalive, or the system, gives the connection up.
 //
-// An RPC is listed from just before its handler and its interceptors run, until they have returned. If
+// An RPC is listed from just before its handler and its interceptors run, or a tap before them, until they have returned. If
 // its stream was handed over (package experimental/streams), it is listed until its OnDone has returned.
 // An RPC that is over, but whose client does not read the end, is not listed, but its connection is.
 //
@@ -35,7 +35,8 @@
 //     RPCs.
 //   - With a server of package xds, pass the option to xds.NewGRPCServer. GracefulStop also ends its
 //     watches. Call that server's Stop as well: it releases the client of the control plane.
-//   - RPCs that are refused before a handler runs (unknown methods, limits) are not listed.
+//   - RPCs that are refused before a handler runs (unknown methods, limits) are not listed, or only until they are
+//     refused.
 //   - bufconn, unix sockets and TLS work as TCP does.
 //   - A server with the option has a map of its RPCs and connections. It costs some 0.3 us and 200 bytes
 //     for an RPC while it is under way, and 350 bytes for a connection. A server without it pays nothing.

@@ -83,7 +83,7 @@ func Open[Req, Res any](calls *ClientCallbacks[Req, Res], opts *Options, begin f
 	left := true
 	defer func() {
 		if left { // a codec, or a stats handler, has panicked or ended the goroutine: nobody else has the Client
-			c.core.abandon(errPanic)
+			go c.core.abandon(errPanic) // the caller may hold a lock that OnDone takes
 		}
 	}()
 	if c.core.side.arm(true) != 0 || !c.core.turn.Rest() {

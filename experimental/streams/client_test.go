@@ -6,8 +6,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -459,4 +464,65 @@ func TestPanics(t *testing.T) {
 	if err := await(t, done, "the server's OnDone"); status.Code(err) != codes.Canceled {
 		t.Error(err)
 	}
+}
+
+// OnFinish functions may use the Client that a policy ends, also if they have to wait for who sends.
+func TestOnFinishUsesClient(t *testing.T) {
+	done, finished := make(chan error, 1), make(chan error, 1)
+	r := newRig(t, &service{duplex: func(st grpc.BidiStreamingServer[request, response]) error {
+		<-st.Context().Done()
+		return nil
+	}})
+	begun := make(chan *talker, 1)
+	opts := &streams.Options{Full: streams.End, Status: status.New(codes.OK, "does not end an RPC")}
+	c, err := streams.OpenBidi(&talkerCalls{OnDone: func(_ *talker, err error) { done <- err }}, opts,
+		func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
+			return r.client.FullDuplexCall(r.ctx, o, grpc.OnFinish(func(error) { finished <- (<-begun).Send(ask("x")) }))
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun <- c
+	for err == nil {
+		err = c.Send(ask(strings.Repeat("x", 16<<10)))
+	}
+	if err != streams.ErrNoRoom {
+		t.Error(err)
+	}
+	if err := await(t, finished, "OnFinish"); err == nil {
+		t.Error("a message was accepted after the end")
+	}
+	if err := await(t, done, "OnDone"); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("OnDone has %v", err)
+	}
+}
+
+// Where Options do not say otherwise, a callback's panic ends the process, also if it holds a lock that OnDone takes.
+func TestPanicEndsProcess(t *testing.T) {
+	const mark = "GRPC_TEST_PANICS=1"
+	if !slices.Contains(os.Environ(), mark) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestPanicEndsProcess$")
+		cmd.Env = append(os.Environ(), mark)
+		if out, err := cmd.CombinedOutput(); err == nil || ctx.Err() != nil || !strings.Contains(string(out), "panic: of the test") {
+			t.Errorf("%v, %v: %s", err, ctx.Err(), out)
+		}
+		return
+	}
+	var mu sync.Mutex
+	r := newRig(t, &service{duplex: handOver(&bidiCalls{OnMessage: func(s *bidi, _ *request) { _ = s.Send(reply("x")) }}, nil)})
+	c, err := streams.OpenBidi(&talkerCalls{
+		OnMessage: func(*talker, *response) { mu.Lock(); panic("of the test") },
+		OnDone:    func(*talker, error) { mu.Lock() },
+	}, nil, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
+		return r.client.FullDuplexCall(r.ctx, o)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Send(ask("x")); err != nil {
+		t.Error(err)
+	}
+	<-r.ctx.Done()
 }

@@ -95,12 +95,14 @@ func (c *core) Run() {
 		if clean {
 			return
 		}
+		if c.opts.Recover == nil { // a panic ends the process, also if the callback holds a lock that OnDone takes
+			go c.abandon(errPanic)
+			return
+		}
 		err := errPanic                   // if it was no panic, the callback has ended its goroutine
 		defer func() { c.abandon(err) }() // also if Recover does so
-		if c.opts.Recover != nil {
-			if value := recover(); value != nil {
-				err = c.recovered(value)
-			}
+		if value := recover(); value != nil {
+			err = c.recovered(value)
 		}
 	}()
 	for c.step() {
@@ -253,13 +255,21 @@ func (c *core) finish(err error) error {
 
 // end ends the sending side now. mu is held.
 func (c *core) end(err error) error {
+	before, was := c.stage, c.last
 	c.queue = nil
 	c.stage, c.last = ended, err
-	if other := c.side.end(err); other != nil {
+	left := true
+	defer func() {
+		if left { // the program's code, such as a log's sink, has not returned: somebody has to end it yet
+			c.stage, c.last = before, was
+		}
+	}()
+	other := c.side.end(err)
+	left = false
+	if other != nil {
 		c.last = other
-		return other
 	}
-	return nil
+	return other
 }
 
 // fail calls end, unless the sending side has ended already.

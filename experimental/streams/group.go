@@ -5,6 +5,8 @@ package streams
 import (
 	"slices"
 	"sync"
+
+	"google.golang.org/grpc/internal/shrink"
 )
 
 // Group is a set of a server's streams that are sent the same messages, such as the watchers of one
@@ -13,6 +15,7 @@ import (
 type Group[Req, Res any] struct {
 	mu    sync.RWMutex
 	conns map[any]*members[Req, Res] // by connection
+	most  int                        // see shrink.Delete
 	n     int
 }
 
@@ -45,7 +48,7 @@ func (g *Group[Req, Res]) Remove(s *Server[Req, Res]) {
 	}
 	g.n--
 	if len(m.list) == 0 {
-		delete(g.conns, conn)
+		g.conns = shrink.Delete(g.conns, conn, &g.most)
 	}
 }
 

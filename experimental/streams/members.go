@@ -2,13 +2,18 @@
 
 package streams
 
-import "slices"
+import (
+	"slices"
+
+	"google.golang.org/grpc/internal/shrink"
+)
 
 // members are the streams of one connection that are in a Group. A client may open any number of them,
 // and end all of them at once, so if there are many, each is found in one step.
 type members[Req, Res any] struct {
 	list []*Server[Req, Res]
 	at   map[*Server[Req, Res]]int // the index of each in list; nil while there have been few
+	most int                       // see shrink.Delete
 }
 
 // fewMembers is the largest number of members that find searches one by one.
@@ -36,14 +41,14 @@ func (m *members[Req, Res]) remove(s *Server[Req, Res]) bool {
 	last := len(m.list) - 1
 	moved := m.list[last]
 	m.list[i], m.list[last] = moved, nil
-	m.list = m.list[:last]
+	m.list = shrink.Slice(m.list[:last])
 	switch {
 	case m.at == nil:
 	case last < fewMembers/2:
-		m.at = nil
+		m.at, m.most = nil, 0
 	default:
 		m.at[moved] = i
-		delete(m.at, s)
+		m.at = shrink.Delete(m.at, s, &m.most)
 	}
 	return true
 }

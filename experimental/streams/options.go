@@ -19,7 +19,7 @@ type Options struct {
 	// Full says what Send does if Queue messages wait already.
 	Full Policy
 
-	// Status ends the RPC under the policy End. nil stands for a status with codes.ResourceExhausted.
+	// Status ends the RPC under the policy End. nil, or one with codes.OK, stands for a status with codes.ResourceExhausted.
 	Status *status.Status
 
 	// Recover, if set, is called with the value of a callback's panic, by the deferred function
@@ -59,7 +59,7 @@ var (
 var defaults Options
 
 func (o *Options) overflow() error {
-	if o.Status != nil {
+	if o.Status.Code() != codes.OK {
 		return o.Status.Err()
 	}
 	return errOverflow.Err()

@@ -10,7 +10,7 @@ import (
 )
 
 // Shared is a message for many streams, of either side. The first stream that sends it encodes and
-// compresses it, once for all streams that have the same codec and compressor. They then share the
+// compresses it, once for all streams that have the same codec (a value that can be compared) and compressor. They then share the
 // memory, which the garbage collector frees. Several goroutines may send a Shared at the same time.
 // Interceptors and stats handlers see a *grpc.PreparedMsg.
 type Shared[M any] struct {
@@ -40,8 +40,12 @@ func (s *Shared[M]) forStream(e handover.Encoder) (any, error) {
 	if k := s.find(e); k != nil {
 		return k.prepared, k.err
 	}
+	kind := e.Kind()
 	prepared, err := e.Prepare(s.message)
-	kinds := []sharedKind{{e.Kind(), prepared, err}}
+	if !e.IsKind(&kind) { // its codec can't be compared: no stream would find the form again
+		return prepared, err
+	}
+	kinds := []sharedKind{{kind, prepared, err}}
 	if others := s.kinds.Load(); others != nil {
 		kinds = append(kinds, *others...)
 	}

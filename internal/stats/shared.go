@@ -75,8 +75,16 @@ func (s *Shared) addOne(r estats.MetricsRecorder) (undo func()) {
 	use.count++
 	s.mu.Unlock()
 	if first { // without the lock, because this calls the recorder's code
+		defer close(use.registered)
+		defer func() {
+			if use.undo == nil { // the recorder's code has not returned: the next one tries again
+				use.undo = func() {}
+				s.mu.Lock()
+				delete(s.users, r)
+				s.mu.Unlock()
+			}
+		}()
 		use.undo = register(r, s.reporter, s.metrics)
-		close(use.registered)
 	}
 	return func() { s.remove(r, use) }
 }

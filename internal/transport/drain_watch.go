@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc/internal/ctxkey"
+	"google.golang.org/grpc/internal/shrink"
 	"google.golang.org/grpc/internal/transport/h2"
 )
 
@@ -16,9 +17,10 @@ import (
 var drainWaits drainWatch
 
 type drainWatch struct {
-	n  atomic.Int32 // how many entries the map has, or is about to have
-	mu sync.Mutex   // taken before a connection's lock
-	m  map[*h2.Conn]drainWait
+	n    atomic.Int32 // how many entries the map has, or is about to have
+	mu   sync.Mutex   // taken before a connection's lock
+	m    map[*h2.Conn]drainWait
+	most int // see shrink.Delete
 }
 
 type drainWait struct {
@@ -68,7 +70,7 @@ func (w *drainWatch) take(c *h2.Conn) (wait drainWait, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if wait, ok = w.m[c]; ok {
-		delete(w.m, c)
+		w.m = shrink.Delete(w.m, c, &w.most)
 		w.n.Add(-1)
 	}
 	return wait, ok
