@@ -160,7 +160,9 @@ var observed = []struct {
 	{"two calls, two methods", rig.Handlers{}, nil, func(p *probe.P, s *rig.Started) {
 		p.Printf("%s", call(p.Context(), s, grpc.StaticMethod()))
 		p.Printf("%s", call(p.Context(), s, grpc.StaticMethod()))
-		p.Printf("%s", rig.Err(s.Invoke(p.Context(), "/a/b", rig.M("q"), new(rig.Msg), grpc.StaticMethod())))
+		stream := bidi(p, s)
+		_ = stream.CloseSend()
+		p.Printf("%s", rig.Err(stream.RecvMsg(new(rig.Msg))))
 	}},
 }
 
@@ -240,11 +242,34 @@ func telemetryProbes() []probe.Probe {
 		out = append(out, probe.Probe{Name: "telemetry/options/" + name, Run: func(p *probe.P) {
 			measured(p, rig.Handlers{}, nil, change, func(p *probe.P, s *rig.Started) {
 				p.Printf("%s", call(p.Context(), s))
-				p.Printf("%s", rig.Err(s.Invoke(p.Context(), "/a/b", rig.M("q"), new(rig.Msg))))
+				p.Printf("%s", call(p.Context(), s, grpc.StaticMethod()))
 			})
 		}})
 	}
-	return out
+	return append(out, telemetryOptions...)
+}
+
+// telemetryOptions are options that work together, and defaults that a program replaces.
+var telemetryOptions = []probe.Probe{
+	{Name: "telemetry/together/no methods, and traces", Run: func(p *probe.P) {
+		kept := tracetest.NewInMemoryExporter()
+		o := newMeters().options(func(o *opentelemetry.MetricsOptions) { o.MethodAttributeFilter = func(string) bool { return false } })
+		o.TraceOptions = experimental.TraceOptions{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept)), TextMapPropagator: propagation.TraceContext{}}
+		s := rig.Pair{Server: []grpc.ServerOption{opentelemetry.ServerOption(o)}, Dial: []grpc.DialOption{opentelemetry.DialOption(o)}}.Start(p)
+		p.Printf("%s", call(p.Context(), s))
+		probe.Settle(0)
+		_ = s.ClientConn.Close()
+		s.Server.GracefulStop()
+		for _, l := range spanLines(kept) {
+			p.Printf("%s", l)
+		}
+	}},
+	{Name: "telemetry/defaults/other bounds", Alone: true, Run: func(p *probe.P) {
+		latencies, sizes := opentelemetry.DefaultLatencyBounds, opentelemetry.DefaultSizeBounds
+		defer func() { opentelemetry.DefaultLatencyBounds, opentelemetry.DefaultSizeBounds = latencies, sizes }()
+		opentelemetry.DefaultLatencyBounds, opentelemetry.DefaultSizeBounds = []float64{1, 2}, []float64{1, 2, 3}
+		measured(p, rig.Handlers{}, nil, metricChanges["retry metrics"], func(p *probe.P, s *rig.Started) { p.Printf("%s", call(p.Context(), s)) })
+	}},
 }
 
 // measured runs RPCs, and prints what was measured of them on both sides.

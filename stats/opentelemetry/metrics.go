@@ -39,7 +39,8 @@ const (
 )
 
 // The bucket boundaries of histograms (gRFC A66). Instruments are made with them as
-// advice, which a MeterProvider of OpenTelemetry's SDK follows unless a view says otherwise.
+// advice, which a MeterProvider of OpenTelemetry's SDK follows unless a view says otherwise. A
+// program may replace them before it makes the options: they are read then.
 var (
 	// DefaultLatencyBounds are the default bucket boundaries of histograms of durations, in
 	// seconds.

@@ -132,6 +132,36 @@ func TestInstruments(t *testing.T) {
 	}
 }
 
+// Bounds that a program sets are those of the options that it makes later.
+func TestReplacedBounds(t *testing.T) {
+	latencies, sizes := opentelemetry.DefaultLatencyBounds, opentelemetry.DefaultSizeBounds
+	defer func() { opentelemetry.DefaultLatencyBounds, opentelemetry.DefaultSizeBounds = latencies, sizes }()
+	opentelemetry.DefaultLatencyBounds, opentelemetry.DefaultSizeBounds = []float64{1, 2}, []float64{1, 2, 3}
+	m := newMeters(t)
+	o := m.options()
+	p := newPair(t, &echo{}, []grpc.ServerOption{opentelemetry.ServerOption(o)}, opentelemetry.DialOption(o))
+	p.mustCall("x")
+	p.end()
+	histograms := 0
+	for _, i := range m.read().ScopeMetrics[0].Metrics {
+		n, want := 0, 0
+		switch d := i.Data.(type) {
+		case metricdata.Histogram[int64]:
+			n, want = len(d.DataPoints[0].Bounds), 3
+		case metricdata.Histogram[float64]:
+			n, want = len(d.DataPoints[0].Bounds), 2
+		default:
+			continue
+		}
+		if histograms++; n != want {
+			t.Errorf("%s: %d bounds, want %d", i.Name, n, want)
+		}
+	}
+	if histograms != 7 {
+		t.Errorf("%d histograms", histograms)
+	}
+}
+
 func TestCompressedSizes(t *testing.T) {
 	m := newMeters(t)
 	o := m.options()
@@ -221,14 +251,14 @@ func TestOptionalLabels(t *testing.T) {
 	o.MetricsOptions.Metrics = estats.NewMetrics(opentelemetry.ClientAttemptStartedMetricName,
 		opentelemetry.ClientAttemptDurationMetricName, opentelemetry.ClientCallDurationMetricName)
 	p := newPair(t, &echo{}, nil, opentelemetry.DialOption(o), grpc.WithPerRPCCredentials(labelling{}))
-	p.ctx = estats.NewContextWithCustomLabel(p.ctx, "mine")
+	p.ctx = estats.NewContextWithCustomLabel(p.ctx, "mi\xffne") // labels are UTF-8
 	p.mustCall("x")
 	const method = "grpc.method=test.Echo/Unary"
 	m.want(p,
-		"grpc.client.attempt.started{grpc.client.call.custom=mine,"+method+",grpc.target=dns:///ADDR} 1",
-		"grpc.client.attempt.duration{csm.service_name=s,csm.service_namespace_name=n,grpc.client.call.custom=mine,grpc.lb.backend_service=b,grpc.lb.locality=l,"+
+		"grpc.client.attempt.started{grpc.client.call.custom=mi\ufffdne,"+method+",grpc.target=dns:///ADDR} 1",
+		"grpc.client.attempt.duration{csm.service_name=s,csm.service_namespace_name=n,grpc.client.call.custom=mi\ufffdne,grpc.lb.backend_service=b,grpc.lb.locality=l,"+
 			method+",grpc.status=OK,grpc.target=dns:///ADDR} 1",
-		"grpc.client.call.duration{grpc.client.call.custom=mine,"+method+",grpc.status=OK,grpc.target=dns:///ADDR} 1")
+		"grpc.client.call.duration{grpc.client.call.custom=mi\ufffdne,"+method+",grpc.status=OK,grpc.target=dns:///ADDR} 1")
 }
 
 // TestEachOptionalLabelAlone: a label that is told of an attempt is there whether or not others are on.

@@ -100,6 +100,8 @@ func (o *Options) config() plugin.Config {
 		Meters:         m.MeterProvider,
 		Metrics:        m.Metrics,
 		Methods:        m.MethodAttributeFilter,
+		Latencies:      DefaultLatencyBounds,
+		Sizes:          DefaultSizeBounds,
 		OptionalLabels: m.OptionalLabels,
 		Tracers:        o.TraceOptions.TracerProvider,
 		Propagator:     o.TraceOptions.TextMapPropagator,

@@ -40,6 +40,8 @@ func EnableObservability(ctx context.Context, options opentelemetry.Options) fun
 		Meters:         m.MeterProvider,
 		Metrics:        m.Metrics,
 		Methods:        m.MethodAttributeFilter,
+		Latencies:      opentelemetry.DefaultLatencyBounds,
+		Sizes:          opentelemetry.DefaultSizeBounds,
 		OptionalLabels: append([]string{"csm.service_name", "csm.service_namespace_name"}, m.OptionalLabels...),
 		Tracers:        options.TraceOptions.TracerProvider,
 		Propagator:     options.TraceOptions.TextMapPropagator,

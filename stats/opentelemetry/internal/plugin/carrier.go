@@ -51,7 +51,7 @@ func (o *outgoing) replaces() bool {
 			return true
 		}
 	}
-	return false
+	return slices.Contains(o.added, traceParent) && len(had.Values(traceState)) > 0 // which is of another trace
 }
 
 // Get implements propagation.TextMapCarrier.

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 
@@ -32,5 +33,21 @@ func TestCarriersIgnoreCase(t *testing.T) {
 	in := incoming{metadata.NewIncomingContext(context.Background(), md)}
 	if got := in.Get("X-Amzn-Trace-Id"); got != "new" {
 		t.Errorf("received: %q", got)
+	}
+}
+
+// TestForeignTraceState: the state of another trace, whose parent somebody has dropped, does not go with ours.
+func TestForeignTraceState(t *testing.T) {
+	for name, added := range map[string][]string{"": {"traceparent", "ours"}, "ours": {"traceparent", "ours", "tracestate", "ours"}} {
+		ctx := metadata.AppendToOutgoingContext(context.Background(), "tracestate", "theirs", "other", "stays")
+		o := &outgoing{ctx: ctx}
+		for i := 0; i < len(added); i += 2 {
+			o.Set(added[i], added[i+1])
+		}
+		md, _ := metadata.FromOutgoingContext(o.context())
+		want := metadata.Pairs(append(added, "other", "stays")...)
+		if !maps.EqualFunc(md, want, slices.Equal) {
+			t.Errorf("state %q: sent %v, want %v", name, md, want)
+		}
 	}
 }

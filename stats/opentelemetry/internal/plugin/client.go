@@ -4,7 +4,6 @@ package plugin
 
 import (
 	"context"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
@@ -19,7 +18,7 @@ import (
 func NewClient(c Config) *Client {
 	p := &Client{config: c, on: c.optional(), tracer: c.tracer()}
 	if meter := c.meter(); meter != nil {
-		p.instruments = newClientInstruments(meter, c.Metrics)
+		p.instruments = newClientInstruments(meter, &c)
 		p.recorder = newRecorder(meter, &c)
 	}
 	return p
@@ -27,7 +26,7 @@ func NewClient(c Config) *Client {
 
 // Channel implements telemetry.Client.
 func (p *Client) Channel(target string) telemetry.Channel {
-	c := &channel{Client: p, target: strings.ToValidUTF8(target, "\ufffd")} // an exporter loses all for a label that is not
+	c := &channel{Client: p, target: valid(target)}
 	if x := p.config.Exchange; x != nil && x.Wants(target) {
 		c.exchange = x
 	}
@@ -46,7 +45,7 @@ func (c *channel) Recorder() estats.MetricsRecorder {
 func (c *channel) method(name string) *points {
 	return c.methods.get(name, func(name string) *points {
 		p := &points{
-			common: []attribute.KeyValue{attribute.String(labelMethod, name), attribute.String(labelTarget, c.target)},
+			common: []attribute.KeyValue{attribute.String(labelMethod, valid(name)), attribute.String(labelTarget, c.target)},
 			labels: c.exchange,
 			on:     c.on,
 		}
@@ -63,7 +62,7 @@ func (c *channel) BeginCall(ctx context.Context, info telemetry.CallInfo) (conte
 	}
 	call := &call{channel: c, points: c.method(name)}
 	if c.on.custom {
-		call.custom = estats.CustomLabelFromContext(ctx)
+		call.custom = valid(estats.CustomLabelFromContext(ctx))
 	}
 	if c.tracer != nil {
 		ctx, call.span = c.tracer.Start(ctx, spanName("Sent", info.Method), trace.WithSpanKind(trace.SpanKindClient))

@@ -27,6 +27,8 @@ type Config struct {
 	// Methods reports whether the name of a server's method, "/package.Service/Method", may
 	// be the value of a label. If Methods is nil, all names may.
 	Methods func(string) bool
+	// Latencies and Sizes are the bucket boundaries of the histograms of RPCs, in seconds and in bytes.
+	Latencies, Sizes []float64
 	// OptionalLabels are the names of those labels to record that are off by default.
 	OptionalLabels []string
 

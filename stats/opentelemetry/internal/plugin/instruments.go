@@ -6,7 +6,6 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
-	"google.golang.org/grpc/stats"
 )
 
 // The names of the metrics of RPCs (gRFC A66, A96).
@@ -80,13 +79,13 @@ func (i *clientInstruments) countsRetries() bool {
 	return i.retries != nil || i.transparent != nil || i.hedges != nil || i.retryDelay != nil
 }
 
-func newClientInstruments(meter metric.Meter, on *stats.MetricSet) clientInstruments {
-	m := maker{meter, on}
+func newClientInstruments(meter metric.Meter, c *Config) clientInstruments {
+	m := maker{meter, c}
 	return clientInstruments{
 		started:     m.counter(AttemptStarted, unitAttempts, textStarted),
 		duration:    m.seconds(AttemptDuration, textDuration),
-		sent:        m.histogram(AttemptSent, unitBytes, textSent, SizeBounds),
-		received:    m.histogram(AttemptReceived, unitBytes, textReceived, SizeBounds),
+		sent:        m.histogram(AttemptSent, unitBytes, textSent, c.Sizes),
+		received:    m.histogram(AttemptReceived, unitBytes, textReceived, c.Sizes),
 		call:        m.seconds(CallDuration, textCall),
 		retries:     m.histogram(CallRetries, unitRetries, textRetries, retryBounds),
 		transparent: m.histogram(CallTransparent, unitTransparent, textTransparent, transparentBounds),
@@ -102,24 +101,24 @@ type serverInstruments struct {
 	sent, received metric.Int64Histogram
 }
 
-func newServerInstruments(meter metric.Meter, on *stats.MetricSet) serverInstruments {
-	m := maker{meter, on}
+func newServerInstruments(meter metric.Meter, c *Config) serverInstruments {
+	m := maker{meter, c}
 	return serverInstruments{
 		started:  m.counter(ServedStarted, unitCalls, textServed),
 		duration: m.seconds(ServedDuration, textServedSeconds),
-		sent:     m.histogram(ServedSent, unitBytes, textServedSent, SizeBounds),
-		received: m.histogram(ServedReceived, unitBytes, textServedRecv, SizeBounds),
+		sent:     m.histogram(ServedSent, unitBytes, textServedSent, c.Sizes),
+		received: m.histogram(ServedReceived, unitBytes, textServedRecv, c.Sizes),
 	}
 }
 
 // maker makes the instruments that are on. If one can't be made, it is off, and OpenTelemetry's
 // error handler gets the error.
 type maker struct {
-	meter metric.Meter
-	on    *stats.MetricSet
+	meter  metric.Meter
+	config *Config
 }
 
-func (m maker) wants(name string) bool { return m.on.Metrics()[name] }
+func (m maker) wants(name string) bool { return m.config.Metrics.Metrics()[name] }
 
 func (m maker) counter(name, unit, text string) metric.Int64Counter {
 	if !m.wants(name) {
@@ -134,7 +133,7 @@ func (m maker) seconds(name, text string) metric.Float64Histogram {
 		return nil
 	}
 	i, err := m.meter.Float64Histogram(name, metric.WithUnit(unitSeconds), metric.WithDescription(text),
-		metric.WithExplicitBucketBoundaries(LatencyBounds...))
+		metric.WithExplicitBucketBoundaries(m.config.Latencies...))
 	return made(i, err)
 }
 

@@ -89,7 +89,7 @@ func (i *instrument) at(values []string) metric.MeasurementOption {
 	attrs := make([]attribute.KeyValue, 0, len(i.labels))
 	for n, key := range i.labels {
 		if key != "" && n < len(values) {
-			attrs = append(attrs, key.String(values[n]))
+			attrs = append(attrs, key.String(valid(values[n])))
 		}
 	}
 	return metric.WithAttributeSet(attribute.NewSet(attrs...))

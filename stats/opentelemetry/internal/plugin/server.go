@@ -28,7 +28,7 @@ type Server struct {
 func NewServer(c Config) *Server {
 	p := &Server{config: c, tracer: c.tracer()}
 	if meter := c.meter(); meter != nil {
-		p.instruments = newServerInstruments(meter, c.Metrics)
+		p.instruments = newServerInstruments(meter, &c)
 		p.recorder = newRecorder(meter, &c)
 	}
 	return p

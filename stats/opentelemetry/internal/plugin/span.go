@@ -13,7 +13,7 @@ import (
 
 // spanName returns the name of the span of a method, such as "Sent.package.Service.Method".
 func spanName(kind, method string) string {
-	return kind + "." + strings.ReplaceAll(bare(method), "/", ".")
+	return kind + "." + strings.ReplaceAll(valid(bare(method)), "/", ".")
 }
 
 // endSpan ends a span with the status of err.
@@ -21,8 +21,11 @@ func endSpan(span trace.Span, err error) {
 	if err == nil {
 		span.SetStatus(otelcodes.Ok, "")
 	} else {
-		// A peer may send any bytes. An exporter loses all that it exports at once for one that is not UTF-8.
-		span.SetStatus(otelcodes.Error, strings.ToValidUTF8(status.Convert(err).Message(), "\ufffd"))
+		span.SetStatus(otelcodes.Error, valid(status.Convert(err).Message()))
 	}
 	span.End()
 }
+
+// valid returns s, which a peer may have chosen, as UTF-8: an exporter loses all that it exports at once for a text that
+// is not.
+func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

@@ -16,6 +16,9 @@ import (
 // A peer's text may be any bytes, and a span's is UTF-8.
 func TestSpanTextIsUTF8(t *testing.T) {
 	kept := tracetest.NewSpanRecorder()
+	if got := spanName("Sent", "/a/\xff"); got != "Sent.a.\ufffd" {
+		t.Errorf("%q", got)
+	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(kept))
 	_, span := provider.Tracer("test").Start(context.Background(), "span")
 	endSpan(span, status.Error(codes.NotFound, "a\xff"))
