@@ -201,7 +201,7 @@ func (cs *clientStream) finishUnbegun(a *attempt, err error) {
 }
 
 func (cs *clientStream) leave(err error) {
-	if cs.apart.Load() {
+	if cs.apart.Load() && len(cs.info.onFinish) > 0 {
 		go cs.clientCall.leave(err)
 		return
 	}

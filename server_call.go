@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"runtime/pprof"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -120,7 +121,7 @@ func (s *Server) begin(st serverCall) *serverStream {
 		bound = true
 	}
 	if s.opts.labelGoroutines {
-		ctx = labelGoroutine(ctx, st.Method())
+		ctx = labelGoroutine(ctx, shownMethod(st.Method()))
 	}
 	m := s.methodOf(st)
 	if m == nil && s.opts.unknownHandler != nil && !isMalformed(st.Method()) {
@@ -412,6 +413,13 @@ func (d *connDrain) started(c *transport.Server) {
 	if asked {
 		c.Drain(reconfigured)
 	}
+}
+
+// shownMethod returns the name of a method, which may be a peer's, for logs, statuses and profiles: without control
+// characters, of a bounded length, and as it is if it is an ordinary one.
+func shownMethod(name string) string {
+	quoted := strconv.Quote(transport.Quoted(name))
+	return quoted[1 : len(quoted)-1]
 }
 
 // labelGoroutine gives the calling goroutine, and those that it starts from then on, the label

@@ -272,8 +272,9 @@ func (r *panicRecovery) rescue(ctx context.Context, method string, value any, er
 		return
 	}
 	stack := debug.Stack()
-	logger.Errorf("grpc: the handler of %s panicked: %v\n%s", method, value, stack)
+	shown := shownMethod(method)
+	logger.Errorf("grpc: the handler of %s panicked: %v\n%s", shown, value, stack)
 	if *err = r.option.Panicked(ctx, method, value, stack); *err == nil {
-		*err = status.Error(codes.Internal, fmt.Sprintf("the handler of %s panicked", method))
+		*err = status.Error(codes.Internal, fmt.Sprintf("the handler of %s panicked", shown))
 	}
 }

@@ -92,8 +92,8 @@ func (c *streamCall) fail(err error) error {
 			}
 		}()
 		_ = end(c.servedCall, err)
-		c.streamed().EndedEarly()
 		left = false
+		c.streamed().EndedEarly()
 	}
 	return err
 }
@@ -140,7 +140,7 @@ func (ss *serverStream) SendHeader(md metadata.MD) error {
 // SetTrailer implements ServerStream.
 func (ss *serverStream) SetTrailer(md metadata.MD) {
 	if err := ss.call.SetTrailer(md); err != nil {
-		logger.Errorf("grpc: SetTrailer of %s: %v", ss.method.full, err)
+		logger.Errorf("grpc: SetTrailer of %s: %v", shownMethod(ss.method.full), err)
 	}
 }
 
@@ -429,7 +429,7 @@ func noMore(st servedCall) error {
 // end finishes the call with the status of err.
 func end(st servedCall, err error) error {
 	if sendErr := st.Finish(statusOf(err)); sendErr != nil && logger.V(2) {
-		logger.Infof("grpc: the status of %s could not be sent: %v", st.Method(), sendErr)
+		logger.Infof("grpc: the status of %s could not be sent: %v", shownMethod(st.Method()), sendErr)
 	}
 	return err
 }

@@ -75,7 +75,7 @@ func authorize(ctx context.Context, engines rbac.Chain) error {
 	}
 	if !engines.Authorize(r) {
 		if logger.V(2) {
-			logger.Infof("%s: refused", method)
+			logger.Infof("%.300q: refused", method)
 		}
 		return status.Error(codes.PermissionDenied, "authz: unauthorized RPC request rejected")
 	}

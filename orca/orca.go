@@ -41,7 +41,9 @@ func reportFromTrailer(md metadata.MD) any {
 	}
 	report := new(orcapb.OrcaLoadReport)
 	if err := proto.Unmarshal([]byte(values[0]), report); err != nil {
-		logger.Warningf("a load report in trailers can't be read: %v", err)
+		if logger.V(2) { // a server may do it with each RPC
+			logger.Infof("a load report in trailers can't be read: %v", err)
+		}
 		return none
 	}
 	return report

@@ -174,11 +174,11 @@ func (p *producer) keepStream(ctx context.Context, interval time.Duration) {
 		case ctx.Err() != nil:
 			return
 		case status.Code(err) == codes.Unimplemented:
-			what := fmt.Sprintf("the server has no out-of-band load reports, and is not asked again: %v", err)
+			const what = "the server has no out-of-band load reports, and is not asked again"
 			if sub, ok := p.cc.(interface{ TraceError(what string) }); ok { // a channel's subchannel
-				sub.TraceError(what)
+				sub.TraceError(fmt.Sprintf("%s: %v", what, err))
 			}
-			logger.Error(what)
+			logger.Error(what) // without the server's text
 			p.giveUp(ctx)
 			return
 		case heard && time.Since(again) >= fastest:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -118,7 +119,7 @@ func (c *conversation) find(name string) (protoreflect.Descriptor, error) {
 func (c *conversation) fileOfSymbol(name string) (protoreflect.FileDescriptor, error) {
 	d, err := c.find(name)
 	if err != nil {
-		return nil, fmt.Errorf("symbol %q: %w", name, err)
+		return nil, fmt.Errorf("symbol %s: %w", quoted(name), err)
 	}
 	return parentFile(d)
 }
@@ -127,10 +128,13 @@ func (c *conversation) fileOfExtension(req *v1.ExtensionRequest) (protoreflect.F
 	x, err := c.extensions.FindExtensionByNumber(
 		protoreflect.FullName(req.GetContainingType()), protoreflect.FieldNumber(req.GetExtensionNumber()))
 	if err != nil {
-		return nil, fmt.Errorf("extension %d of %q: %w", req.GetExtensionNumber(), req.GetContainingType(), err)
+		return nil, fmt.Errorf("extension %d of %s: %w", req.GetExtensionNumber(), quoted(req.GetContainingType()), err)
 	}
 	return parentFile(x.TypeDescriptor())
 }
+
+// quoted quotes a name from a request in an error: a response must not be several times as long as its request.
+func quoted(name string) string { return strconv.Quote(name[:min(len(name), 256)]) }
 
 func parentFile(d protoreflect.Descriptor) (protoreflect.FileDescriptor, error) {
 	if file := d.ParentFile(); file != nil {
@@ -220,7 +224,7 @@ func (c *conversation) isMessage(name string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("message %q: %w", name, err)
+		return fmt.Errorf("message %s: %w", quoted(name), err)
 	}
 	return nil
 }

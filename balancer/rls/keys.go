@@ -176,7 +176,7 @@ func firstHeader(headers *ctxkey.Outgoing, names []string) (value string, ok boo
 func keyMap(keys []rpcKey) map[string]string {
 	m := make(map[string]string, len(keys))
 	for _, k := range keys {
-		m[k.key] = k.value
+		m[k.key] = strings.ToValidUTF8(k.value, "\ufffd") // a proxy's client may have chosen it
 	}
 	return m
 }

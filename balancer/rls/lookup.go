@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	lookuppb "google.golang.org/grpc/internal/proto/grpc_lookup_v1"
@@ -123,7 +124,7 @@ func (b *lb) succeeded(key cacheKey, out *lookuppb.RouteLookupResponse, now time
 		}
 	}
 	b.release(&old)
-	e.header = out.GetHeaderData()
+	e.header = sendable(out.GetHeaderData())
 	e.expires = now.Add(b.config.maxAge)
 	e.stale = e.expires
 	if b.config.staleAge > 0 {
@@ -191,6 +192,14 @@ func (b *lb) serviceIsBack(s *service) {
 		b.cache.resetBackoff()
 		b.publish()
 	}
+}
+
+// sendable returns header data, or "" if metadata can't carry it: each RPC with the key would fail.
+func sendable(header string) string {
+	if strings.ContainsFunc(header, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
+	}
+	return header
 }
 
 // lookup sends one request, with the configuration's timeout.

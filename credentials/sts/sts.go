@@ -85,8 +85,10 @@ type callCreds struct {
 
 	header string // the last token, with its type
 	came   time.Time
-	expiry time.Time
-	pace   tokencache.Pace
+	// A token has ended where either clock says so: the monotonic one may stand still while the machine sleeps, and the
+	// date may be set back.
+	expires, ends time.Time // by the date, and by the monotonic clock
+	pace          tokencache.Pace
 }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
@@ -112,7 +114,7 @@ func (c *callCreds) current(ctx context.Context) (string, error) {
 		return "", status.FromContextError(ctx.Err()).Err()
 	}
 	defer func() { c.turn <- struct{}{} }()
-	if c.header != "" && (time.Until(c.expiry) > minLifetime || time.Since(c.came) < minKept) {
+	if c.header != "" && (min(time.Until(c.expires), time.Until(c.ends)) > minLifetime || time.Since(c.came) < minKept) {
 		return c.header, nil
 	}
 	if err := c.pace.Held(); err != nil {
@@ -128,7 +130,7 @@ func (c *callCreds) current(ctx context.Context) (string, error) {
 	}
 	c.came = time.Now()
 	c.header = got.TokenType + " " + got.AccessToken
-	// The date counts: the monotonic clock may stand still while the machine sleeps, and the token ends meanwhile.
-	c.expiry = time.Now().Add(time.Duration(min(max(got.ExpiresIn, 0), maxLifetime)) * time.Second).Round(0)
+	c.ends = c.came.Add(time.Duration(min(max(got.ExpiresIn, 0), maxLifetime)) * time.Second)
+	c.expires = c.ends.Round(0)
 	return c.header, nil
 }

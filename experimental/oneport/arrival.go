@@ -129,7 +129,7 @@ func (a *arrival) sniff() error {
 	}
 	defer func() { _ = a.conn.SetDeadline(time.Time{}) }()
 	a.sock = readyreader.NewSocket(a.conn)
-	wrapped := !readyreader.ReadsSocket(a.raw) // its Read may set deadlines of its own
+	wrapped := !readyreader.DeadlinesEndReads(a.raw) // its Read may set deadlines of its own
 	if wrapped {
 		defer time.AfterFunc(a.port.settle+time.Second, func() { a.raw.Close() }).Stop()
 	}
@@ -241,6 +241,8 @@ func (a *arrival) turnAway() {
 	if !a.isHTTP2() {
 		return
 	}
+	defer time.AfterFunc(time.Second, func() { _ = a.raw.Close() }).Stop() // where there are no deadlines
+	a.cut.Wait()                                                           // its deadline must not come after this one
 	_ = a.conn.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = a.conn.Write(frame.AppendGoAway(frame.AppendSettings(nil), 0, frame.NoError, []byte("closing")))
 }

@@ -76,20 +76,16 @@ func (p *Port) shut(err error) error {
 		return nil
 	}
 	p.closed = true
-	conns := make([]net.Conn, 0, len(p.fresh))
 	for a := range p.fresh {
-		conns = append(conns, a.conn)
+		conn := a.conn
+		a.cut.Go(func() { _ = conn.SetDeadline(past) }) // a wrapper's may wait for its Read. a's goroutine does the rest
 	}
 	p.fresh = nil
 	p.mu.Unlock()
 	close(p.done)
 	p.rpc.end(err)
 	p.web.end(err)
-	err = p.lis.Close()
-	for _, c := range conns {
-		go c.SetDeadline(past) // a wrapper's may wait for its Read. The goroutine that looks at c does the rest
-	}
-	return err
+	return p.lis.Close()
 }
 
 // past is a deadline that has passed.
@@ -187,9 +183,10 @@ func (s *side) pass(c net.Conn) error {
 }
 
 // arrival is a connection that has been accepted and not been passed on yet. It has a goroutine, at most
-// for the time of the client's handshake, that in which its server is to accept it, and five seconds more.
+// for the time of the client's handshake, that in which its server is to accept it, and six seconds more.
 type arrival struct {
 	port *Port
+	cut  sync.WaitGroup // shut sets a deadline of conn
 	raw  net.Conn
 	conn net.Conn // raw, or the TLS connection over it once the handshake is done
 	// sock is conn as sniff reads it. It keeps an error that came with the client's words.

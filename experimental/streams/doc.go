@@ -58,6 +58,8 @@
 //     holds a goroutine meanwhile. It must not send on the same stream.
 //   - Stats handlers, telemetry, the binary log and channelz see the RPC as it is: its end when it
 //     ends. They may be called while the stream's sending lock is held, and must not send.
+//     OnFinish functions of a client's RPC have a goroutine of their own, and may: they run beside
+//     OnDone, and a panic of one ends the process.
 //   - GracefulStop waits until the streams have been finished. Stop ends them; with WaitForHandlers it
 //     returns after OnDone. A stream counts for MaxConcurrentStreams until it has ended, and then as
 //     one of its connection's handlers until OnDone has returned.

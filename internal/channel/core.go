@@ -87,6 +87,7 @@ type Link struct {
 	listed bool               // it is among the channel's links
 	left   bool               // a GOAWAY came
 	goAway uint32             // the error code of the last one
+	told   uint8              // how many of them the log was told, up to maxTold
 	reason string             // why it was lost, for metrics: the first reason that became known
 	ctx    context.Context    // the stats handlers'; nil without handlers, and once claimEnd was called
 	end    context.CancelFunc // ends ctx

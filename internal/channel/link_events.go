@@ -34,10 +34,15 @@ func (l *Link) Begun(c *transport.Client) {
 // Draining implements transport.ClientEvents.
 func (l *Link) Draining(why transport.GoAway) {
 	l.leave(reasonOfGoAway(why)) // before the program's logger, as RPCs find out meanwhile
+	tells := !why.IsOrderly() && l.mayTell()
 	if why.TooManyPings() {
-		logger.Errorf("Client received GoAway with error code %v and debug data equal to ASCII %q.", why.Code(), why.Debug())
 		l.sub.ch.pingLess(why.Keepalive())
-	} else if !why.IsOrderly() {
+	}
+	switch {
+	case !tells:
+	case why.TooManyPings():
+		logger.Errorf("Client received GoAway with error code %v and debug data equal to ASCII %q.", why.Code(), why.Debug())
+	default:
 		// The errors of RPCs have the debug data. The log does not, as it is kept for longer (RFC
 		// 9113, section 6.8).
 		logger.Warningf("%s: %s sent GOAWAY: %v", l.sub.ch.Name, l.addr.Addr, why.Code())
@@ -46,6 +51,20 @@ func (l *Link) Draining(why transport.GoAway) {
 	l.left, l.goAway = true, why.Number()
 	l.mu.Unlock()
 	l.lose()
+}
+
+// maxTold is how many GOAWAYs of one connection, which have an error, the log is told: a server may send any number.
+const maxTold = 4
+
+// mayTell reports whether the log is told of another GOAWAY.
+func (l *Link) mayTell() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.told == maxTold {
+		return false
+	}
+	l.told++
+	return true
 }
 
 // Closed implements transport.ClientEvents.

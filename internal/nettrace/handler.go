@@ -112,7 +112,7 @@ func (h *handler) HandleRPC(ctx context.Context, s stats.RPCStats) {
 				return
 			}
 			// What a handler says may be of the same kind as a message.
-			tr.LazyLog(failure{s.Error}, !s.Client)
+			tr.LazyLog(failure{clip(fmt.Sprint(s.Error))}, !s.Client)
 			tr.SetError()
 		})
 	}
@@ -135,9 +135,14 @@ func (r *record) introduce(ctx context.Context, peer net.Addr) {
 }
 
 // failure is a line about the end of an RPC.
-type failure struct{ err error }
+type failure struct{ text string }
 
-func (f failure) String() string { return fmt.Sprintf("RPC: [%v]", f.err) }
+// longestFailure is how many bytes of an error are kept: a server may send a long one.
+const longestFailure = 1 << 10
+
+func clip(text string) string { return strings.Clone(text[:min(len(text), longestFailure)]) }
+
+func (f failure) String() string { return "RPC: [" + f.text + "]" }
 
 func (*handler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
@@ -154,8 +159,5 @@ const longest = 100
 
 func (m message) String() string {
 	text := fmt.Sprint(m.payload)
-	if len(text) > longest {
-		text = text[:longest]
-	}
-	return m.direction + ": " + text
+	return m.direction + ": " + text[:min(len(text), longest)]
 }

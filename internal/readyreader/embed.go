@@ -30,7 +30,7 @@ const (
 	// From 0 on, the number of the embedded field that it is promoted from.
 )
 
-// shape is what is known of a wrapper's type. until is in, but plain is SetReadDeadline.
+// shape is what is known of a wrapper's type. until has SetReadDeadline alone.
 type shape struct{ in, out, until way }
 
 // way describes one direction (reading or writing) of a wrapper's type: where each method comes from.
@@ -93,7 +93,7 @@ func learnShape(t reflect.Type) *shape {
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("CountWritten") },
 		),
 	}
-	s.until = s.in
+	s.until = way{better: unsure, tries: unsure, other: unsure, count: unsure}
 	s.until.plain = origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("SetReadDeadline") })
 	shapes.Store(t, s)
 	return s

@@ -112,9 +112,17 @@ func isExactSocket(conn net.Conn) bool {
 // that leaves reading to one, or only counts what it reads. Its Write may do anything.
 func ReadsSocket(conn net.Conn) bool { return isSocket(descend(conn, inward)) }
 
-// DeadlinesEndReads reports whether a deadline that is set on conn reaches what conn's reads wait for, as far as can
-// be told: no wrapper that leaves reading to what is below it has a SetReadDeadline of its own.
+// DeadlinesEndReads reports whether a deadline that is set on conn reaches the socket that conn's reads wait for, and
+// stays there: no wrapper, also below TLS, has a SetReadDeadline of its own, or a Read, which may set deadlines. It is
+// false if that can't be told.
 func DeadlinesEndReads(conn net.Conn) bool {
-	reads := descend(conn, inward).end
-	return reads == nil || isSame(reads, conn) || isSame(descend(conn, bounding).end, descend(reads, bounding).end)
+	reads := descend(conn, inward)
+	if !isSame(reads.end, descend(conn, bounding).end) {
+		return false
+	}
+	if isSocket(reads) {
+		return true
+	}
+	over, ok := reads.layer.(interface{ NetConn() net.Conn })
+	return ok && DeadlinesEndReads(over.NetConn())
 }

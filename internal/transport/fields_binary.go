@@ -48,7 +48,7 @@ func (j *joined) add(b *h2.HeaderBlock, i int) error {
 		j.split(n, len(v))
 	}
 	if j.tooMany() {
-		return fmt.Errorf("too many values joined in binary metadata %q", b.Name(i))
+		return fmt.Errorf("too many values joined in binary metadata %q", grpcwire.Quoted(b.Name(i)))
 	}
 	return nil
 }

@@ -32,10 +32,7 @@ func TestHandshakeTimeout(t *testing.T) {
 func handshakesEnd(t *testing.T, creds credentials.TransportCredentials, begin string) {
 	var running sync.WaitGroup
 	for _, k := range allKinds() {
-		if k.Secures || k.Name == "skips a header" || k.Name == "idle timeout" { // they have limits of their own, or none
-			continue
-		}
-		if k.Name == "tunnel" && creds.Info().SecurityProtocol == "insecure" { // without deadlines nothing ends a read
+		if k.Secures || k.Name == "skips a header" { // they have limits of their own
 			continue
 		}
 		running.Go(func() {

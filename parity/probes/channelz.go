@@ -188,12 +188,15 @@ func sayCalls(p *probe.P, c czpb.ChannelzClient, when string) {
 
 // eventually waits until ok holds, and says so, or that it never did.
 func eventually(p *probe.P, what string, ok func() bool) {
-	for range 20 {
-		if ok() {
-			p.Printf("%s", what)
+	late, stop := probe.QuietOr(2 * time.Second)
+	defer stop()
+	for !ok() {
+		select {
+		case <-late:
+			p.Printf("never: %s", what)
 			return
+		case <-time.After(50 * time.Millisecond): // seldom, so that the process can be quiet between two looks
 		}
-		probe.Settle(50 * time.Millisecond)
 	}
-	p.Printf("never: %s", what)
+	p.Printf("%s", what)
 }

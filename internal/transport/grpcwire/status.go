@@ -122,8 +122,11 @@ func (f *StatusFields) detailed(code codes.Code) *status.Status {
 		return nil
 	}
 	if codes.Code(p.GetCode()) != code {
+		// Without the details: as text, messages within messages would take memory in proportion to the square of
+		// what came.
+		short := &spb.Status{Code: p.GetCode(), Message: Quoted(p.GetMessage())}
 		return status.Newf(codes.Internal, "%s mismatch: %s=%v, %s=%q, %s=%v", HeaderStatusDetails,
-			HeaderGRPCStatus, code, HeaderGRPCMessage, decodePercent(f.Message), HeaderStatusDetails, p)
+			HeaderGRPCStatus, code, HeaderGRPCMessage, Quoted(decodePercent(f.Message)), HeaderStatusDetails, short)
 	}
 	return status.FromProto(p)
 }

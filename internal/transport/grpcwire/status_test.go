@@ -226,3 +226,24 @@ func BenchmarkStatus(b *testing.B) {
 		})
 	}
 }
+
+// TestMismatchIsShort: details that don't go with their status are not made text: messages within messages would take
+// memory in proportion to the square of what came.
+func TestMismatchIsShort(t *testing.T) {
+	nested := &anypb.Any{TypeUrl: "google.protobuf.Any"}
+	for range 1000 {
+		wire, err := proto.Marshal(nested)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nested = &anypb.Any{TypeUrl: "google.protobuf.Any", Value: wire}
+	}
+	long := strings.Repeat("m", 1<<20)
+	var f StatusFields
+	f.Code, f.Message = "7", long
+	f.Details, f.nDetails = detailsOf(t, &spb.Status{Code: 5, Message: long, Details: []*anypb.Any{nested}}), 1
+	st := f.detailed(codes.PermissionDenied)
+	if text := st.Message(); st.Code() != codes.Internal || len(text) > 1<<10 || !strings.Contains(text, "mismatch") || !strings.Contains(text, "code:5") {
+		t.Errorf("%v, %d bytes: %.2000s", st.Code(), len(text), text)
+	}
+}

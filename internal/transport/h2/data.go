@@ -141,8 +141,8 @@ func (r *reader) fillBody(s *protocol.Stream, n int) (fault, err error) {
 // readInto reads some of the next n bytes, none of which has arrived, to where the stream wants them. A
 // k of 0 means that none was read yet.
 func (r *reader) readInto(s *protocol.Stream, n int) (k, grew int, fault, err error) {
+	p := s.Receiver().Space(n, r.in.act.Ahead()) // first: it says what is still to come of the frame
 	r.endBatch()
-	p := s.Receiver().Space(n, r.in.act.Ahead())
 	if len(p) == 0 {
 		_, err = r.await(1)
 		return 0, 0, nil, err

@@ -19,6 +19,7 @@ type ParkObserver interface {
 	// Unwatched is called when the system refuses to watch the connection's socket. From then on a
 	// goroutine reads it, until Watched is called. Unwatched may be called again meanwhile.
 	Unwatched(err error)
-	// Watched is called after the connection was parked after all. By then it may have ended, or been woken.
+	// Watched is called after the connection was parked after all, or was about to be. By then it may have ended, or
+	// been woken; if the system has refused once more meanwhile, that is overlooked until it does so again.
 	Watched()
 }

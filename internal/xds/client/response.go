@@ -70,7 +70,7 @@ func (r *response) begin(stream Stream) bool {
 	r.server.backLocked()
 	sub := r.server.subs[r.url]
 	if sub == nil {
-		c.warnf("%v sends type %q, which nobody has asked for", r.server.config, r.url)
+		c.warnf("%v sends type %.200q, which nobody has asked for", r.server.config, r.url)
 		return false
 	}
 	r.kind, r.sub, sub.reading, sub.fresh = sub.kind, sub, true, nil

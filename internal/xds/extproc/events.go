@@ -99,7 +99,7 @@ func (p *process) attributes(wanted []string) map[string]*structpb.Struct {
 func (p *process) attribute(name string) *structpb.Value {
 	switch name {
 	case "request.path", "request.url_path":
-		return structpb.NewStringValue(p.rpc.Method)
+		return structpb.NewStringValue(strings.ToValidUTF8(p.rpc.Method, "\ufffd")) // a proxy's client may have chosen it
 	case "request.host":
 		return structpb.NewStringValue(p.filter.channel.Authority)
 	case "request.method":

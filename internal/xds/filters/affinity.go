@@ -68,13 +68,17 @@ func (a *affinity) read(md metadata.MD) string {
 func decode(value string) string {
 	text, err := base64.StdEncoding.DecodeString(strings.Trim(value, `"`))
 	if err != nil {
-		logger.Warningf("stateful session: a cookie's value of %d bytes is not base64: %v", len(value), err)
+		if logger.V(2) { // a client may do it with each RPC
+			logger.Infof("stateful session: a cookie's value of %d bytes is not base64: %v", len(value), err)
+		}
 		return ""
 	}
 	hosts, _, _ := strings.Cut(string(text), ";")
 	for host := range strings.SplitSeq(hosts, ",") {
 		if _, err := netip.ParseAddrPort(host); err != nil {
-			logger.Warningf("stateful session: a cookie's value of %d bytes names something that is no address", len(value))
+			if logger.V(2) {
+				logger.Infof("stateful session: a cookie's value of %d bytes names something that is no address", len(value))
+			}
 			return ""
 		}
 	}

@@ -232,7 +232,7 @@ func encoded(text string) string { return base64.StdEncoding.EncodeToString([]by
 // TestCookieIsNotLogged: what is wrong with a session's cookie is logged without what it says.
 func TestCookieIsNotLogged(t *testing.T) {
 	var log bytes.Buffer
-	grpclog.SetLoggerV2(grpclog.NewLoggerV2(&log, &log, &log))
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2WithVerbosity(&log, &log, &log, 2))
 	defer grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	for _, value := range []string{"SECRET%%", encoded("SECRET"), encoded("SECRET:port;cluster:SECRET"), `"` + encoded("1.1.1.1:1,SECRET:1") + `"`} {
 		log.Reset()

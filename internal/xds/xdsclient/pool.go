@@ -37,6 +37,7 @@ type Pool struct {
 
 	mu       sync.Mutex        // not held while credentials are made or a bootstrap file is read
 	fallback *bootstrap.Config // for use if the environment has none
+	last     *bootstrap.Config // the last that could be read
 	clients  map[string]*pooled
 }
 
@@ -96,7 +97,15 @@ func (p *Pool) bootstrap() (*bootstrap.Config, error) {
 	if where.File == "" && where.Text == "" && fallback != nil {
 		return fallback, nil
 	}
-	return bootstrap.Read(where)
+	b, err := bootstrap.Read(where)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		p.last = b
+	} else if p.last != nil { // the file is being written, or can't be opened for the moment
+		return p.last, nil
+	}
+	return b, err
 }
 
 // Client returns the Client with this name: the target of a channel, or ServerName. The Client

@@ -5,7 +5,6 @@ package plugin
 import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
-
 )
 
 // The names of the metrics of RPCs (gRFC A66, A96).

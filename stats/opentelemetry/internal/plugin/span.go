@@ -21,10 +21,15 @@ func endSpan(span trace.Span, err error) {
 	if err == nil {
 		span.SetStatus(otelcodes.Ok, "")
 	} else {
-		span.SetStatus(otelcodes.Error, valid(status.Convert(err).Message()))
+		text := status.Convert(err).Message()
+		span.SetStatus(otelcodes.Error, valid(text[:min(len(text), maxText)]))
 	}
 	span.End()
 }
+
+// maxText bounds the description of a span, in bytes: exporters send many spans at once, and lose all if that is more
+// than the collector takes.
+const maxText = 4 << 10
 
 // valid returns s, which a peer may have chosen, as UTF-8: an exporter loses all that it exports at once for a text that
 // is not.
