@@ -34,3 +34,17 @@ func TestPingLess(t *testing.T) {
 		}
 	}
 }
+
+// TestGoAwaysTold: a server that sends any number of GOAWAYs does not fill the log.
+func TestGoAwaysTold(t *testing.T) {
+	var l Link
+	told := 0
+	for range 1000 {
+		if l.mayTell() {
+			told++
+		}
+	}
+	if told != maxTold {
+		t.Errorf("the log is told of %d GOAWAYs, want %d", told, maxTold)
+	}
+}
