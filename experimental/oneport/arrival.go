@@ -182,7 +182,7 @@ func saysNothing() error { return nil }
 func (a *arrival) speakAfter(d time.Duration) (stop func() (spoke bool, err error)) {
 	done := make(chan error, 1)
 	t := time.AfterFunc(d, func() {
-		err := errors.New("Write has ended the goroutine")
+		err := errors.New("the connection's Write has ended the goroutine")
 		defer func() { done <- err }()
 		err = a.speak()
 	})
