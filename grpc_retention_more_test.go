@@ -45,6 +45,9 @@ func (c keepingCodec) Unmarshal(data mem.BufferSlice, v any) error {
 // TestRetentionOfBuffers: the buffers of short messages, which came beside each other and beside
 // long ones.
 func TestRetentionOfBuffers(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
 	k := newKeeper()
 	codec := func(side string) keepingCodec { return keepingCodec{encoding.GetCodecV2(proto.Name), k, side} }
 	addr, stop := serveRetention(t, grpc.ForceServerCodecV2(codec("server")), grpc.UnknownServiceHandler(func(_ any, ss grpc.ServerStream) error {
@@ -90,6 +93,9 @@ func TestRetentionOfBuffers(t *testing.T) {
 // TestRetentionOfErrors: the errors of calls that fail for reasons of all kinds, each on a
 // connection of its own.
 func TestRetentionOfErrors(t *testing.T) {
+	if !testutils.InChild(t, "") {
+		return
+	}
 	cert, pool := testutils.Certificate(t)
 	page := strings.Repeat("<p>", retentionPad/3)
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -176,6 +182,9 @@ func listenAndHangUp(t *testing.T) (addr string) {
 
 // TestRetentionOfServiceConfigs: what a program asks for of a long service config.
 func TestRetentionOfServiceConfigs(t *testing.T) {
+	if !testutils.InChild(t, "") { // where no other test leaves anything that ends meanwhile
+		return
+	}
 	addr := listenAndHangUp(t)
 	k := newKeeper()
 	var others strings.Builder

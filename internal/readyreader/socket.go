@@ -114,7 +114,7 @@ func ReadsSocket(conn net.Conn) bool { return isSocket(descend(conn, inward)) }
 
 // DeadlinesEndReads reports whether a deadline that is set on conn reaches the socket that conn's reads wait for, and
 // stays there: no wrapper, also below TLS, has a SetReadDeadline of its own, or a Read, which may set deadlines. It is
-// false if that can't be told.
+// false if that can't be told. A connection that is a Layer is believed to obey deadlines.
 func DeadlinesEndReads(conn net.Conn) bool {
 	reads := descend(conn, inward)
 	if !isSame(reads.end, descend(conn, bounding).end) {
@@ -123,6 +123,8 @@ func DeadlinesEndReads(conn net.Conn) bool {
 	if isSocket(reads) {
 		return true
 	}
-	over, ok := reads.layer.(interface{ NetConn() net.Conn })
-	return ok && DeadlinesEndReads(over.NetConn())
+	if over, ok := reads.layer.(interface{ NetConn() net.Conn }); ok {
+		return DeadlinesEndReads(over.NetConn())
+	}
+	return reads.layer != nil // it says itself how it is read
 }
