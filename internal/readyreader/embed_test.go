@@ -219,6 +219,8 @@ func TestDeadlinesEndReads(t *testing.T) {
 		{&above{&reads{self}}, false},
 		{&forwards{self}, false},
 		{&closes{self}, true},
+		{NewSocket(self).Prefixed([]byte("x")), true},
+		{NewSocket(&forwards{self}).Prefixed([]byte("x")), false},
 		{&unbounded{self}, false},
 		{&overUnbounded{&unbounded{self}}, false},
 		{&unbounded{&reads{self}}, false},

@@ -117,7 +117,7 @@ func ReadsSocket(conn net.Conn) bool { return isSocket(descend(conn, inward)) }
 // false if that can't be told. A connection that is a Layer is believed to obey deadlines.
 func DeadlinesEndReads(conn net.Conn) bool {
 	reads := descend(conn, inward)
-	if !isSame(reads.end, descend(conn, bounding).end) {
+	if reads.end == nil || !isSame(descend(conn, bounding).end, descend(reads.end, bounding).end) {
 		return false
 	}
 	if isSocket(reads) {

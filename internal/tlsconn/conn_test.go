@@ -243,6 +243,22 @@ func TestHandshakeEnds(t *testing.T) {
 }
 
 // Callbacks and errors show the connection that TLS was put over.
+// deaf is a wrapper whose deadlines have no effect.
+type deaf struct{ net.Conn }
+
+func (deaf) SetReadDeadline(time.Time) error { return nil }
+
+// TestDeadlinesBelow: whether deadlines end reads is for what is below TLS to say.
+func TestDeadlinesBelow(t *testing.T) {
+	a, b := sockets(t, "tcp")
+	client, server := newConn(t, a, testConfig(), false, true), newConn(t, deaf{b}, testConfig(), true, true)
+	defer client.Close()
+	defer server.Close()
+	if !readyreader.DeadlinesEndReads(client) || readyreader.DeadlinesEndReads(server) {
+		t.Errorf("over a socket %t, over deadlines without effect %t", readyreader.DeadlinesEndReads(client), readyreader.DeadlinesEndReads(server))
+	}
+}
+
 func TestUnderlying(t *testing.T) {
 	a, b := sockets(t, "tcp")
 	config := testConfig().Clone()
