@@ -129,7 +129,7 @@ func (a *arrival) sniff() error {
 	}
 	defer func() { _ = a.conn.SetDeadline(time.Time{}) }()
 	a.sock = readyreader.NewSocket(a.conn)
-	wrapped := !readyreader.DeadlinesEndReads(a.raw) // its Read may set deadlines of its own
+	wrapped := !readyreader.ReadsSocket(a.raw) || !readyreader.DeadlinesEndReads(a.raw) // its Read may set deadlines of its own
 	if wrapped {
 		defer time.AfterFunc(a.port.settle+time.Second, func() { a.raw.Close() }).Stop()
 	}

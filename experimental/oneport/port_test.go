@@ -14,11 +14,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,6 +36,7 @@ import (
 	"google.golang.org/grpc/internal/testutils"
 	"google.golang.org/grpc/internal/tlsconn"
 	"google.golang.org/grpc/internal/transport/h2/frame"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 )
@@ -816,13 +819,33 @@ func (c idles) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
+// readyIdles does so in a ReadOnReady of its own.
+type readyIdles struct{ idles }
+
+func (c readyIdles) Read(p []byte) (int, error) { return c.idles.Read(p) }
+
+func (c readyIdles) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	buf := pool.Get(size)
+	n, err := c.Read((*buf)[:size])
+	if n == 0 {
+		pool.Put(buf)
+		return nil, 0, err
+	}
+	return buf, n, err
+}
+
 // TestWrapperSetsDeadlines: a client that waits for the server's SETTINGS gets them although a wrapper's Read sets
 // deadlines of its own, and its RPC is served.
 func TestWrapperSetsDeadlines(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		t.Run(fmt.Sprintf("TLS %t", secure), func(t *testing.T) {
+	wraps := map[string]func(net.Conn) net.Conn{
+		"Read":        func(c net.Conn) net.Conn { return idles{c} },
+		"ReadOnReady": func(c net.Conn) net.Conn { return readyIdles{idles{c}} },
+	}
+	for i := range 2 * len(wraps) {
+		secure, name := i%2 == 0, slices.Sorted(maps.Keys(wraps))[i/2]
+		t.Run(fmt.Sprintf("%s, TLS %t", name, secure), func(t *testing.T) {
 			r := start(t, secure, func(_ *rig, lis *net.Listener) {
-				*lis = testutils.WrapListener{Listener: *lis, Wrap: func(c net.Conn) net.Conn { return idles{c} }}
+				*lis = testutils.WrapListener{Listener: *lis, Wrap: wraps[name]}
 			})
 			c := r.talk()
 			c.say(hello())

@@ -30,7 +30,8 @@ const (
 	// From 0 on, the number of the embedded field that it is promoted from.
 )
 
-// shape is what is known of a wrapper's type. until has SetReadDeadline alone.
+// shape is what is known of a wrapper's type. until has SetReadDeadline, and
+// follows a wrapper that names what it reads from, which is believed not to set deadlines.
 type shape struct{ in, out, until way }
 
 // way describes one direction (reading or writing) of a wrapper's type: where each method comes from.
@@ -93,7 +94,7 @@ func learnShape(t reflect.Type) *shape {
 			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("CountWritten") },
 		),
 	}
-	s.until = way{better: unsure, tries: unsure, other: unsure, count: unsure}
+	s.until = way{better: unsure, tries: unsure, other: s.in.other, count: s.in.count, counts: s.in.counts}
 	s.until.plain = origin(t, func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("SetReadDeadline") })
 	shapes.Store(t, s)
 	return s

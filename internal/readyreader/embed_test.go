@@ -219,7 +219,7 @@ func TestDeadlinesEndReads(t *testing.T) {
 		{&above{&reads{self}}, false},
 		{&forwards{self}, false},
 		{&closes{self}, true},
-		{NewSocket(self).Prefixed([]byte("x")), true},
+		{NewSocket(self).Prefixed([]byte("x")), NewSocket(self).Can().Has(TriesReads)},
 		{NewSocket(&forwards{self}).Prefixed([]byte("x")), false},
 		{&unbounded{self}, false},
 		{&overUnbounded{&unbounded{self}}, false},

@@ -53,6 +53,9 @@ type adopted struct {
 // recordMemory is the memory that crypto/tls takes for a record until the whole record is there, in bytes.
 const recordMemory = 18 << 10
 
+// NetConn returns what the tls.Conn is over.
+func (a *adopted) NetConn() net.Conn { return a.tls.NetConn() }
+
 // Can implements readyreader.Layer.
 func (a *adopted) Can() readyreader.Ability {
 	return readyreader.ReadsReady | readyreader.TriesReads | readyreader.HoldsBytes

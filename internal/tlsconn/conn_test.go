@@ -242,7 +242,6 @@ func TestHandshakeEnds(t *testing.T) {
 	}
 }
 
-// Callbacks and errors show the connection that TLS was put over.
 // deaf is a wrapper whose deadlines have no effect.
 type deaf struct{ net.Conn }
 
@@ -259,6 +258,7 @@ func TestDeadlinesBelow(t *testing.T) {
 	}
 }
 
+// Callbacks and errors show the connection that TLS was put over.
 func TestUnderlying(t *testing.T) {
 	a, b := sockets(t, "tcp")
 	config := testConfig().Clone()

@@ -193,7 +193,11 @@ func eventually(p *probe.P, what string, ok func() bool) {
 	for !ok() {
 		select {
 		case <-late:
-			p.Printf("never: %s", what)
+			if !ok() {
+				p.Printf("never: %s", what)
+				return
+			}
+			p.Printf("%s", what)
 			return
 		case <-time.After(50 * time.Millisecond): // seldom, so that the process can be quiet between two looks
 		}

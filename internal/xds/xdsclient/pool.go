@@ -99,11 +99,14 @@ func (p *Pool) bootstrap() (*bootstrap.Config, error) {
 	}
 	b, err := bootstrap.Read(where)
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if err == nil {
 		p.last = b
-	} else if p.last != nil { // the file is being written, or can't be opened for the moment
-		return p.last, nil
+	}
+	last := p.last
+	p.mu.Unlock()
+	if err != nil && last != nil { // the file is being written, or can't be opened for the moment
+		logger.Warningf("the last bootstrap configuration that could be read stays: %v", err)
+		return last, nil
 	}
 	return b, err
 }
