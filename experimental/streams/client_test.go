@@ -43,15 +43,10 @@ func TestClientBidi(t *testing.T) {
 	done := make(chan error, 1)
 	r := newRig(t, &service{duplex: handOver(echoing(done), nil)})
 	got, over := make(chan string, n), make(chan error, 1)
-	c, err := streams.OpenBidi(&talkerCalls{
+	c := r.talk(t, &talkerCalls{
 		OnMessage: func(_ *talker, m *response) { got <- text(m) },
 		OnDone:    func(_ *talker, err error) { over <- err },
-	}, nil, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
-		return r.client.FullDuplexCall(r.ctx, o)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil)
 	for i := range n {
 		if err := c.Send(ask(strconv.Itoa(i))); err != nil {
 			t.Fatal(err)
@@ -397,15 +392,10 @@ func TestPanicAfterCloseSend(t *testing.T) {
 			OnHalfClose: func(s *bidi) { _ = s.Send(reply("x")) },
 			OnDone:      func(_ *bidi, err error) { done <- err },
 		}, nil)})
-		c, err := streams.OpenBidi(&talkerCalls{
+		c := r.talk(t, &talkerCalls{
 			OnMessage: func(*talker, *response) { end() },
 			OnDone:    func(_ *talker, err error) { over <- err },
-		}, opts, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
-			return r.client.FullDuplexCall(r.ctx, o)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, opts)
 		if err := c.CloseSend(); err != nil {
 			t.Error(err)
 		}
@@ -446,15 +436,10 @@ func TestPanics(t *testing.T) {
 	}
 	done, over := make(chan error, 1), make(chan error, 1)
 	r := newRig(t, &service{duplex: handOver(echoing(done), nil)})
-	c, err := streams.OpenBidi(&talkerCalls{
+	c := r.talk(t, &talkerCalls{
 		OnMessage: func(*talker, *response) { runtime.Goexit() },
 		OnDone:    func(_ *talker, err error) { over <- err },
-	}, opts, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
-		return r.client.FullDuplexCall(r.ctx, o)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, opts)
 	if err := c.Send(ask("x")); err != nil && !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
@@ -475,14 +460,9 @@ func TestOnFinishUsesClient(t *testing.T) {
 	}})
 	begun := make(chan *talker, 1)
 	opts := &streams.Options{Full: streams.End, Status: status.New(codes.OK, "does not end an RPC")}
-	c, err := streams.OpenBidi(&talkerCalls{OnDone: func(_ *talker, err error) { done <- err }}, opts,
-		func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
-			return r.client.FullDuplexCall(r.ctx, o, grpc.OnFinish(func(error) { finished <- (<-begun).Send(ask("x")) }))
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := r.talk(t, &talkerCalls{OnDone: func(_ *talker, err error) { done <- err }}, opts, grpc.OnFinish(func(error) { finished <- (<-begun).Send(ask("x")) }))
 	begun <- c
+	var err error
 	for err == nil {
 		err = c.Send(ask(strings.Repeat("x", 16<<10)))
 	}
@@ -512,15 +492,10 @@ func TestPanicEndsProcess(t *testing.T) {
 	}
 	var mu sync.Mutex
 	r := newRig(t, &service{duplex: handOver(&bidiCalls{OnMessage: func(s *bidi, _ *request) { _ = s.Send(reply("x")) }}, nil)})
-	c, err := streams.OpenBidi(&talkerCalls{
+	c := r.talk(t, &talkerCalls{
 		OnMessage: func(*talker, *response) { mu.Lock(); panic("of the test") },
 		OnDone:    func(*talker, error) { mu.Lock() },
-	}, nil, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
-		return r.client.FullDuplexCall(r.ctx, o)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil)
 	if err := c.Send(ask("x")); err != nil {
 		t.Error(err)
 	}

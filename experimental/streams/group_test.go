@@ -103,13 +103,7 @@ func TestClientShares(t *testing.T) {
 	got := make(chan string, 2)
 	m := streams.Share(ask("shared"))
 	for range 2 {
-		c, err := streams.OpenBidi(&talkerCalls{OnMessage: func(_ *talker, m *response) { got <- text(m) }}, nil,
-			func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
-				return r.client.FullDuplexCall(r.ctx, o)
-			})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := r.talk(t, &talkerCalls{OnMessage: func(_ *talker, m *response) { got <- text(m) }}, nil)
 		if err := c.SendShared(m); err != nil {
 			t.Fatal(err)
 		}

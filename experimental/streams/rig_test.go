@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental/streams"
 	"google.golang.org/grpc/internal/leakcheck"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 )
@@ -75,6 +76,18 @@ func newRig(t testing.TB, s *service, opts ...grpc.ServerOption) *rig {
 	r.ctx, cancel = context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return r
+}
+
+// talk opens a Client for an RPC that streams both ways.
+func (r *rig) talk(t testing.TB, calls *talkerCalls, opts *streams.Options, more ...grpc.CallOption) *talker {
+	t.Helper()
+	c, err := streams.OpenBidi(calls, opts, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
+		return r.client.FullDuplexCall(r.ctx, append(more, o)...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // await returns what comes from ch.

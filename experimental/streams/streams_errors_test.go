@@ -41,15 +41,10 @@ func TestRecoverWithoutStatus(t *testing.T) {
 		opts := &streams.Options{Recover: func(any) error { return of }}
 		done, over := make(chan error, 1), make(chan error, 1)
 		r := newRig(t, &service{duplex: handOver(echoing(done), nil)})
-		c, err := streams.OpenBidi(&talkerCalls{
+		c := r.talk(t, &talkerCalls{
 			OnMessage: func(*talker, *response) { panic("of the test") },
 			OnDone:    func(_ *talker, err error) { over <- err },
-		}, opts, func(o grpc.CallOption) (grpc.BidiStreamingClient[request, response], error) {
-			return r.client.FullDuplexCall(r.ctx, o)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, opts)
 		if err := c.Send(ask("x")); err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,11 @@ func mutate(list, only string, r runner) error {
 	for _, m := range all {
 		t.add(m, r.try(m))
 	}
-	t.print(r.tests)
+	if r.checkOnly {
+		fmt.Printf("\n%d faults can be put in\n", t.tried)
+	} else {
+		t.print(r.tests)
+	}
 	if t.broken > 0 {
 		return fmt.Errorf("%d faults do not build", t.broken)
 	}

@@ -43,7 +43,7 @@ func (r *runner) try(m mutation) (v verdict) {
 		if err != nil {
 			return verdict{broken: fmt.Errorf("it does not build: %s", out)}
 		}
-		return verdict{bySimulation: true, how: "can be put in"}
+		return verdict{how: "can be put in"}
 	}
 	if r.crossing {
 		return r.cross(overlay)
